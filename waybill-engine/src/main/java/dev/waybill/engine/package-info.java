@@ -1,0 +1,3 @@
+/** The turn: decide purely, commit once, act after. */
+@org.jspecify.annotations.NullMarked
+package dev.waybill.engine;

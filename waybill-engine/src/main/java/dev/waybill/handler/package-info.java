@@ -1,0 +1,3 @@
+/** What a step can call: the handler contract and the built-in handlers. */
+@org.jspecify.annotations.NullMarked
+package dev.waybill.handler;

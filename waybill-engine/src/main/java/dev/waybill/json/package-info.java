@@ -1,0 +1,3 @@
+/** Strict parsing, canonical form, exact numbers and fingerprints, on Jackson. */
+@org.jspecify.annotations.NullMarked
+package dev.waybill.json;

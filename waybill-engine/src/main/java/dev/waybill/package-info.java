@@ -1,0 +1,3 @@
+/** The facade: open an engine, register handlers, start runs, settle effects. */
+@org.jspecify.annotations.NullMarked
+package dev.waybill;

@@ -1,0 +1,29 @@
+package dev.waybill.store;
+
+import dev.waybill.model.Claim;
+import dev.waybill.model.InstanceKey;
+import java.util.List;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One move of an instance by the owner of its claim: outcomes, outputs, the next intents and possibly the release, together or not
+ * at all. Immutable; submitting it twice with the same {@code transitionId} is the same move once.
+ *
+ * @param settles       moves of receipts this turn holds the answer of, or found dead
+ * @param rows          outputs, frames, timers, errors, variables
+ * @param intents       receipts to be dispatched: written only while the node is alive and no cancel or pause flag is set; they may be
+ *                      held back without the rest
+ * @param events        outbox rows that go with the settles
+ * @param resetTakeover true when the instance made progress after takeovers: the crash-loop counter starts again
+ */
+public record Commit(
+        InstanceKey instance,
+        Claim claim,
+        UUID transitionId,
+        List<JournalRow> settles,
+        List<BlockRow> rows,
+        List<ReceiptRow> intents,
+        List<Event> events,
+        @Nullable Release release,
+        boolean resetTakeover) {}

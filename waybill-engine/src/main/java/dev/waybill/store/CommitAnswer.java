@@ -1,0 +1,49 @@
+package dev.waybill.store;
+
+import java.time.Instant;
+
+/** What the database said to one {@link Commit}. */
+public sealed interface CommitAnswer {
+    /**
+     * The claim held: settles, rows and events are durable.
+     *
+     * @param intents         what became of the intents; never influences the rest
+     * @param wakeSeq         the instance's wake_seq after this commit; more than the owner has seen means there is news to read
+     * @param unstorable      true when the database refused the text of an output: it was kept as bytes and the step must fail
+     *                        OUTPUT_UNSTORABLE
+     * @param databaseNow     the transaction's time
+     */
+    record Settled(
+            IntentAnswer intents,
+            ReleaseAnswer release,
+            long wakeSeq,
+            boolean cancelRequested,
+            boolean pauseRequested,
+            boolean unstorable,
+            Instant databaseNow)
+            implements CommitAnswer {}
+
+    /** Another node owns the instance: nothing was written. An answer held by the caller goes on as late truth. */
+    record ClaimLost() implements CommitAnswer {}
+
+    /** The claim held, but a row of this commit exists already and is not ours: nothing was written; read the instance again. */
+    record Conflict(String what) implements CommitAnswer {}
+
+    enum IntentAnswer {
+        /** The commit carried none. */
+        NONE,
+        /** Durable: send now, unless the send deadline has passed. */
+        DISPATCHED,
+        /** The instance is being cancelled or paused: nothing may be sent. */
+        HELD_BY_FLAG,
+        /** The node is fenced or its lease has run out: nothing may be sent. */
+        HELD_BY_NODE
+    }
+
+    enum ReleaseAnswer {
+        NONE,
+        RELEASED,
+        /** wake_seq moved: the claim is still ours. */
+        NEWS
+    }
+}

@@ -1,0 +1,39 @@
+package dev.waybill.store;
+
+import dev.waybill.model.InstanceKey;
+import dev.waybill.model.InstanceState;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One move by whoever is not the owner (resolve, late truth, signal, retry, child). It locks the instance row, writes its own rows,
+ * adds 1 to {@code wake_seq} and, where asked and the instance is unclaimed, schedules it. It never writes position or claim
+ * (semantics.md section 4.7). Everything it expects is checked under the lock; a conflict writes nothing.
+ *
+ * @param expectedWakeSeq what the decision was made from; null = the decision depends on journal keys alone
+ * @param expectedStates  the instance must be in one of these; empty = any
+ * @param journal         moves of receipts; the key conflict on n is their compare-and-swap
+ * @param cancel          TRUE sets the flag, null leaves it
+ * @param pause           TRUE sets the flag, FALSE clears it, null leaves it
+ * @param wakeFrom        if the instance is in one of these states and unclaimed it becomes scheduled, due now
+ * @param raiseEpoch      true for {@code ledger_may_be_behind}: the claim epoch grows and any claim is void
+ * @param pauseReasons    with raiseEpoch: the instance becomes paused with these reasons (JSON array text)
+ */
+public record OutsideMove(
+        InstanceKey instance,
+        UUID transitionId,
+        @Nullable Long expectedWakeSeq,
+        Set<InstanceState> expectedStates,
+        List<ReceiptRow> missingReceipts,
+        List<JournalRow> journal,
+        List<EvidenceRow> evidence,
+        List<BlockRow> rows,
+        @Nullable Boolean cancel,
+        @Nullable Boolean pause,
+        Set<InstanceState> wakeFrom,
+        boolean raiseEpoch,
+        @Nullable String pauseReasons,
+        List<Event> events,
+        @Nullable AuditRow audit) {}

@@ -1,0 +1,3 @@
+/** The PostgreSQL store. */
+@org.jspecify.annotations.NullMarked
+package dev.waybill.store.postgres;

@@ -1,0 +1,3 @@
+/** The embedded store: one file, one writer. */
+@org.jspecify.annotations.NullMarked
+package dev.waybill.store.sqlite;
