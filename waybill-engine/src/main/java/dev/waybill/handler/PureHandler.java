@@ -23,9 +23,9 @@ public non-sealed interface PureHandler extends Handler {
 
     /**
      * @param stateWrites instance variables to set, written in the transaction that records the output
-     * @param wait        the block ends only after this long (sleep); durable, holds no thread
+     * @param sleepFor      the block ends only after this long (sleep); durable, holds no thread
      */
-    record Result(JsonNode output, Map<String, JsonNode> stateWrites, @Nullable Duration wait) {
+    record Result(JsonNode output, Map<String, JsonNode> stateWrites, @Nullable Duration sleepFor) {
         public static Result of(JsonNode output) {
             return new Result(output, Map.of(), null);
         }
