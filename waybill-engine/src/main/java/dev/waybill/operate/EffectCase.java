@@ -1,0 +1,24 @@
+package dev.waybill.operate;
+
+import dev.waybill.store.EvidenceRow;
+import dev.waybill.store.JournalRow;
+import dev.waybill.store.Queries.EffectView;
+import java.time.Instant;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The case file of one effect: all that is known.
+ *
+ * @param attempts every receipt of the same effect, by attempt
+ * @param run      the instance it belongs to, or null when retention removed it
+ * @param quiet    true when no sender and no packet can still arrive (database time)
+ */
+public record EffectCase(
+        EffectView effect,
+        List<JournalRow> journal,
+        List<EvidenceRow> evidence,
+        List<EffectView> attempts,
+        @Nullable RunView run,
+        boolean quiet,
+        Instant databaseNow) {}

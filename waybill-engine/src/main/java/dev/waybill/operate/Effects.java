@@ -1,0 +1,35 @@
+package dev.waybill.operate;
+
+import dev.waybill.store.Queries.EffectFilter;
+import dev.waybill.store.Queries.EffectView;
+import java.util.List;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+
+/** The queue of effects that nobody knows the outcome of, and the road back. */
+public interface Effects {
+
+    List<EffectView> list(EffectFilter filter);
+
+    /**
+     * @param idOrPrefix a whole receipt id, or at least 4 leading hex digits of one that is open
+     * @throws dev.waybill.model.WaybillException 404 EFFECT_NOT_FOUND, 409 EFFECT_AMBIGUOUS_PREFIX
+     */
+    EffectCase get(String tenant, String idOrPrefix);
+
+    /**
+     * Receipt, evidence, output and the run's wake-up in one transaction (semantics.md section 5, Resolve).
+     *
+     * @throws dev.waybill.model.WaybillException 404 EFFECT_NOT_FOUND, 409 EFFECT_NOT_UNKNOWN, 409 EFFECT_NOT_QUIET, 422
+     *     EVIDENCE_REQUIRED, 422 RESOLUTION_INVALID
+     */
+    EffectCase resolve(String tenant, UUID receiptId, Resolution resolution);
+
+    /**
+     * Ends an {@code output_lost} wait with the output a person found, once.
+     *
+     * @throws dev.waybill.model.WaybillException 409 OUTPUT_NOT_LOST, 422 EVIDENCE_REQUIRED
+     */
+    EffectCase supplyOutput(String tenant, UUID receiptId, JsonNode output, String note, @Nullable String link, String actor);
+}
