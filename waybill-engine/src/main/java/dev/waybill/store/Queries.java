@@ -67,7 +67,8 @@ public interface Queries {
     record NodeView(UUID node, String name, Instant startedAt, Instant expiresAt, boolean fenced) {}
 
     /**
-     * @param after id of the last one seen; ids grow with time
+     * @param tenant a tenant, or {@link #ALL_TENANTS}
+     * @param after  id of the last one seen; ids grow with time
      */
     record InstanceFilter(
             String tenant,
@@ -76,7 +77,10 @@ public interface Queries {
             Map<String, String> metadata,
             @Nullable UUID after,
             int limit,
-            int offset) {}
+            int offset) {
+        /** Only for the engine's own sweeps; never handed to a caller. */
+        public static final String ALL_TENANTS = "*";
+    }
 
     /**
      * @param word       matched exactly against id, key, provider receipt id, request hash, fingerprint, block, and any label value
