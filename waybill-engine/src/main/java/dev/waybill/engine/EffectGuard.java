@@ -52,14 +52,16 @@ final class EffectGuard {
     Resolved resolve(Ready ready) throws EvaluationException {
         Step step = ready.step();
         ReceiptRow copy = ready.copyOf();
-        if (copy != null && !Fingerprints.isScrubbed(copy.request())) {
-            JsonNode params = EngineJson.read(copy.request());
-            return new Resolved(params, copy.idempotencyKey(), timeout(step, params));
+        if (copy != null) {
+            JsonNode frozen = EngineJson.read(copy.request());
+            if (!Fingerprints.isScrubbed(frozen)) {
+                return new Resolved(frozen, copy.idempotencyKey(), timeout(step, frozen));
+            }
         }
         JsonNode params = step.params().resolve(ready.scope());
         Effect effect = effect(step);
         String key = effect.key() == null ? null : Keys.resolve(effect.key(), ready.scope());
-        if (copy != null && !Fingerprints.requestSha256(step.handler(), params).equals(copy.requestSha256())) {
+        if (copy != null && !Fingerprints.requestSha256(params).equals(copy.requestSha256())) {
             throw new EvaluationException(Problem.of(
                     "PARAMS_CHANGED",
                     "the request of " + ready.path() + " is not the one that attempt " + copy.attempt()
@@ -100,10 +102,11 @@ final class EffectGuard {
         }
         String handler = step.handler();
         JsonNode params = resolved.params();
+        Fingerprints.Destination destination = Fingerprints.destination(handler, params);
         return new ReceiptRow(
                 id, state.execution, ready.path(), ready.attempt(), false, EffectKind.ofHandler(handler), handler,
-                Fingerprints.destination(handler, params), Fingerprints.destinationFingerprint(handler, params), resolved.key(),
-                Fingerprints.requestSha256(handler, params), EngineJson.write(Fingerprints.scrubForStorage(params)), state.claim,
+                destination.text(), destination.fingerprint(), resolved.key(), Fingerprints.requestSha256(params),
+                EngineJson.write(Fingerprints.scrubForStorage(params)), state.claim,
                 engine.node().incarnation(), transitionId, quietInMillis, window, null, labels(effect, ready), null, null);
     }
 

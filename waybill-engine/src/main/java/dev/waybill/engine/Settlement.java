@@ -228,7 +228,7 @@ final class Settlement {
     }
 
     /** Ended by the engine, not by the destination or the network: such attempts do not use up max_attempts. */
-    static final List<String> ENGINE_ENDED = List.of("SEND_DEADLINE_PASSED", "DRAINED");
+    static final List<String> ENGINE_ENDED = List.of("SEND_DEADLINE_PASSED", "CALL_INTERRUPTED");
 
     private static JsonNode clientError(Problem problem, Reply reply) {
         JsonNode output = problem.details() == null ? null : problem.details().get("output");
