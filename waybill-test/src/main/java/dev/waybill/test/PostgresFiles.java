@@ -15,6 +15,8 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.apache.commons.compress.archivers.tar.TarArchiveInputStream;
 import org.jspecify.annotations.Nullable;
@@ -178,11 +180,26 @@ final class PostgresFiles {
 
     /** SIGKILL for a postmaster and all its children, and the certainty that they are gone. */
     static void killTree(ProcessHandle postmaster) {
-        List<ProcessHandle> children = postmaster.descendants().toList();
-        postmaster.destroyForcibly();
-        children.forEach(ProcessHandle::destroyForcibly);
-        postmaster.onExit().join();
-        children.forEach(child -> child.onExit().join());
+        List<ProcessHandle> all = new ArrayList<>(List.of(postmaster));
+        all.addAll(postmaster.descendants().toList());
+        all.forEach(ProcessHandle::destroyForcibly);
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+        // Orphans are reaped by process 1, which in a container may never do it: a zombie is as gone as it gets.
+        while (all.stream().anyMatch(process -> process.isAlive() && !isZombie(process))) {
+            if (System.nanoTime() > deadline) {
+                throw new IllegalStateException("PostgreSQL " + postmaster.pid() + " survives SIGKILL");
+            }
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(2));
+        }
+    }
+
+    private static boolean isZombie(ProcessHandle process) {
+        try {
+            String stat = Files.readString(Path.of("/proc/" + process.pid() + "/stat"));
+            return stat.startsWith(" Z", stat.lastIndexOf(')') + 1);
+        } catch (IOException goneOrNoProc) {
+            return false;
+        }
     }
 
     /** Keeps owners, modes and times: PostgreSQL refuses a data directory that others can read. */
