@@ -21,6 +21,7 @@ import dev.waybill.store.Store;
 import dev.waybill.store.postgres.PostgresStore;
 import dev.waybill.store.sqlite.SqliteStore;
 import dev.waybill.transport.AddressPolicy;
+import dev.waybill.transport.HttpTransport;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -45,19 +46,18 @@ public final class Waybill implements AutoCloseable {
     private final RunDesk runs;
     private final EffectDesk effects;
     private final @Nullable NodeDirectory directory;
-    private final Handlers handlers;
 
     private Waybill(Builder builder, Store store, Durability durability, @Nullable NodeDirectory directory) {
         Supplier<UUID> ids = builder.ids;
         this.store = store;
         this.durability = durability;
         this.directory = directory;
-        this.handlers = builder.handlers();
+        Handlers handlers = builder.handlers();
         SequenceCache cache = new SequenceCache(store.sequences(), SequenceCatalog::parse);
         this.engine = new EngineRuntime(
-                store, builder.options, handlers::get, builder.secrets, cache, ids, builder.random, builder.wall, builder.meter,
+                store, builder.options, name -> handlers.find(name).orElse(null), builder.secrets, cache, ids, builder.random, builder.wall, builder.meter,
                 builder.points, builder.nodeName, directory == null ? incarnation -> {} : directory::write);
-        this.sequences = new SequenceCatalog(store.sequences(), ids, name -> handlers.get(name) != null);
+        this.sequences = new SequenceCatalog(store.sequences(), ids, name -> handlers.find(name).isPresent());
         this.runs = new RunDesk(store, engine, cache, ids);
         this.effects = new EffectDesk(store, engine, runs, ids);
     }
@@ -141,7 +141,6 @@ public final class Waybill implements AutoCloseable {
         if (directory != null) {
             directory.close();
         }
-        handlers.close();
     }
 
     /** Options of an engine that is not open yet. */
@@ -215,7 +214,7 @@ public final class Waybill implements AutoCloseable {
         }
 
         private Handlers handlers() {
-            Handlers handlers = new Handlers(AddressPolicy.fromConfig(allowed, false), wall);
+            Handlers handlers = new Handlers(new HttpTransport(AddressPolicy.fromConfig(allowed, false)), wall);
             registered.forEach(entry -> handlers.register(entry.getKey(), entry.getValue()));
             return handlers;
         }

@@ -115,7 +115,7 @@ final class Scheduler implements AutoCloseable {
             if (release.fireInMillis() <= 0) {
                 nudge();
             } else if (release.fireInMillis() < POLL.toMillis() && !closed) {
-                timer.schedule(this::nudge, release.fireInMillis(), TimeUnit.MILLISECONDS);
+                timer.schedule((Runnable) this::nudge, release.fireInMillis(), TimeUnit.MILLISECONDS);
             }
         }
         onChange.run();

@@ -45,6 +45,11 @@ public final class Handlers {
         return this;
     }
 
+    /** Built in and pure: never blocks, so a turn may run it where it stands. */
+    public static boolean isBuiltInPure(String name) {
+        return BuiltIns.ALL.containsKey(name);
+    }
+
     public Optional<Handler> find(String name) {
         return Optional.ofNullable(byName.get(name));
     }
