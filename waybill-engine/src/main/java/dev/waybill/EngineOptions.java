@@ -77,4 +77,10 @@ public record EngineOptions(
                 lease, heartbeat, sendDeadline, stepTimeout, drain, maxRunningTurns, maxCallsInFlight, maxBatch, committers,
                 maxReplyBytes, crashLoopTakeovers, acceptLossOnWeakStore, restored);
     }
+
+    public EngineOptions withSendDeadline(Duration sendDeadline) {
+        return new EngineOptions(
+                lease, heartbeat, sendDeadline, stepTimeout, drain, maxRunningTurns, maxCallsInFlight, maxBatch, committers,
+                maxReplyBytes, crashLoopTakeovers, acceptLossOnWeakStore, restored);
+    }
 }

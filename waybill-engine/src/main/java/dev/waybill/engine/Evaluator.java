@@ -1,5 +1,6 @@
 package dev.waybill.engine;
 
+import dev.waybill.definition.Durations;
 import dev.waybill.definition.EvaluationException;
 import dev.waybill.definition.Expression;
 import dev.waybill.definition.Sequence;
@@ -163,7 +164,7 @@ final class Evaluator {
                 return Decision.DONE;
             }
             if (step.delay() != null) {
-                long millis = Durations.millis(step.delay().resolve(scope(place, path, 0)));
+                long millis = delayMillis(step.delay().resolve(scope(place, path, 0)));
                 if (millis > 0) {
                     draft.row(path, Kind.TIMER, NODES.objectNode().put("delay", millis), millis);
                     return waiting("timer", path, null, millis);
@@ -173,6 +174,15 @@ final class Evaluator {
         } catch (EvaluationException e) {
             return error(path, e.problem());
         }
+    }
+
+    private static long delayMillis(JsonNode delay) throws EvaluationException {
+        if (delay.isNull() || delay.isMissingNode()) {
+            return 0;
+        }
+        return Durations.of(delay)
+                .orElseThrow(() -> new EvaluationException(Problem.of("DURATION_INVALID", "not a duration: " + delay)))
+                .toMillis();
     }
 
     private Status attempted(Step step, String path, Place place, Attempt last, @Nullable BlockRow row) {

@@ -1,7 +1,9 @@
 package dev.waybill.operate;
 
+import dev.waybill.definition.Fault;
 import dev.waybill.definition.Sequence;
 import dev.waybill.definition.SequenceParser;
+import dev.waybill.definition.Validation;
 import dev.waybill.json.Json;
 import dev.waybill.model.WaybillException;
 import dev.waybill.store.SequenceRow;
@@ -38,18 +40,20 @@ public final class SequenceCatalog implements Sequences {
 
     @Override
     public Report validate(String tenant, JsonNode document) {
-        SequenceParser.Validation validation = SequenceParser.validate(document, handlerKnown);
+        Validation validation = SequenceParser.validate(document, handlerKnown);
         return new Report(findings(validation.faults()), findings(validation.warnings()));
     }
 
-    private static List<Finding> findings(List<SequenceParser.Fault> faults) {
+    private static List<Finding> findings(List<Fault> faults) {
         return faults.stream().map(f -> new Finding(f.code(), f.pointer(), f.message())).toList();
     }
 
     @Override
     public SequenceRow publish(String tenant, JsonNode document) {
-        SequenceParser.Validation validation = SequenceParser.validate(document, handlerKnown);
-        validation.throwIfFaulty();
+        Validation validation = SequenceParser.validate(document, handlerKnown);
+        if (!validation.valid()) {
+            throw validation.refusal();
+        }
         boolean numbered = document.hasNonNull("version");
         for (int race = 0; race < MAX_PUBLISH_RACES; race++) {
             String namespace = document.path("namespace").asString("default");
