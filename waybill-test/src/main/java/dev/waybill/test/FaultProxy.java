@@ -3,9 +3,7 @@ package dev.waybill.test;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.time.Duration;
 import java.util.EnumMap;
@@ -56,7 +54,7 @@ public final class FaultProxy implements AutoCloseable {
     private final Map<Direction, byte[]> patterns = new EnumMap<>(Direction.class);
     private Duration delay = Duration.ZERO;
     private boolean closed;
-    private @Nullable ServerSocket listener;
+    private @Nullable Acceptor acceptor;
 
     private FaultProxy(String targetHost, int targetPort, @Nullable Supplier<Tap> taps) {
         this.targetHost = targetHost;
@@ -145,9 +143,9 @@ public final class FaultProxy implements AutoCloseable {
     /** New connections are refused by the kernel; those there are go on. */
     public synchronized void refuse() {
         try {
-            if (listener != null) {
-                listener.close();
-                listener = null;
+            if (acceptor != null) {
+                acceptor.close();
+                acceptor = null;
             }
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -162,7 +160,7 @@ public final class FaultProxy implements AutoCloseable {
         cutAfter.clear();
         patterns.clear();
         notifyAll();
-        if (listener == null && !closed) {
+        if (acceptor == null && !closed) {
             listen();
         }
     }
@@ -181,30 +179,14 @@ public final class FaultProxy implements AutoCloseable {
 
     private void listen() {
         try {
-            var socket = new ServerSocket();
-            socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 256);
-            listener = socket;
-            Thread.ofVirtual().name("fault-proxy-" + port).start(() -> accept(socket));
+            acceptor = new Acceptor(port, this::connect);
         } catch (IOException e) {
             throw new UncheckedIOException("fault proxy cannot listen on " + port, e);
         }
     }
 
-    private void accept(ServerSocket socket) {
-        while (!socket.isClosed()) {
-            try {
-                Socket client = socket.accept();
-                accepted.incrementAndGet();
-                Thread.ofVirtual().name("fault-proxy-link").start(() -> connect(client));
-            } catch (IOException e) {
-                if (!socket.isClosed()) {
-                    LOG.warn("fault proxy on {} could not accept", port, e);
-                }
-            }
-        }
-    }
-
     private void connect(Socket client) {
+        accepted.incrementAndGet();
         var server = new Socket();
         var link = new Link(client, server);
         try {
