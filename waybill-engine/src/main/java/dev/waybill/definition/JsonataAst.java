@@ -40,7 +40,8 @@ final class JsonataAst {
     private final Set<Symbol> seen = Collections.newSetFromMap(new IdentityHashMap<>());
     private final Set<String> used = new HashSet<>();
     private final Set<String> bound = new HashSet<>();
-    private final Set<String> firstNames = new HashSet<>();
+    private boolean runtime;
+    private boolean secrets;
     private @Nullable InvalidValueException fault;
 
     private JsonataAst() {}
@@ -61,9 +62,13 @@ final class JsonataAst {
         return used;
     }
 
-    /** Names that stand first in a path; the roots are among them. */
-    Set<String> firstNames() {
-        return firstNames;
+    /** Whether a path begins at {@code runtime} or {@code context.runtime}. */
+    boolean usesRuntime() {
+        return runtime;
+    }
+
+    boolean readsSecrets() {
+        return secrets;
     }
 
     static @Nullable Object field(Symbol symbol, String name) {
@@ -167,9 +172,12 @@ final class JsonataAst {
             case "lambda" -> children(symbol, "arguments").forEach(argument -> bound.add(String.valueOf(value(argument))));
             case "path" -> {
                 List<Symbol> steps = children(symbol, "steps");
-                if (!steps.isEmpty() && type(steps.getFirst()).equals("name")) {
-                    firstNames.add(String.valueOf(value(steps.getFirst())));
-                }
+                List<String> names = steps.stream()
+                        .filter(step -> !type(step).equals("variable"))
+                        .map(step -> String.valueOf(value(step)))
+                        .toList();
+                runtime |= names.indexOf("runtime") == 0 || names.indexOf("runtime") == 1 && names.getFirst().equals("context");
+                secrets |= names.indexOf("secrets") == 0;
             }
             case "number" -> {
                 if (value(symbol) instanceof Number number && Math.abs(number.doubleValue()) > 1L << 53) {

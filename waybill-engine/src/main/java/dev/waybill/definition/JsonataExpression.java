@@ -7,7 +7,6 @@ import com.dashjoin.jsonata.Parser.Symbol;
 import dev.waybill.definition.JsonViews.Result;
 import dev.waybill.definition.JsonViews.ScopeMap;
 import dev.waybill.model.Problem;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
@@ -41,7 +40,7 @@ final class JsonataExpression implements Expression {
             jsonata.setOutputConvertNulls(false);
             Symbol root = tree(jsonata);
             JsonataAst ast = JsonataAst.of(root);
-            if (ast.firstNames().contains("secrets")) {
+            if (ast.readsSecrets()) {
                 throw new InvalidValueException(
                         "SECRET_IN_EXPRESSION", "an expression cannot read secrets; write {{ secrets.NAME }} where the secret goes");
             }
@@ -112,8 +111,17 @@ final class JsonataExpression implements Expression {
         return source.length() <= 120 ? source : source.substring(0, 117) + "...";
     }
 
-    Set<String> firstNames() {
-        return ast.firstNames();
+    /** Whether it reads the attempt, the instance or anything else that changes between attempts and runs. */
+    boolean usesRuntime() {
+        return ast.usesRuntime();
+    }
+
+    /** Whether it is a concatenation that begins with literal text. */
+    boolean startsWithText() {
+        return fast instanceof FastExpression.Concat(var operands)
+                && operands.getFirst() instanceof FastExpression.Literal(JsonNode first)
+                && first.isString()
+                && !first.stringValue().isBlank();
     }
 
     @Override

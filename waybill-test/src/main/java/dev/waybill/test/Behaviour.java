@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -101,6 +102,9 @@ public record Behaviour(
 
         /** A matching request has arrived, before or after this one. */
         record Arrived(Match match) implements Hold {}
+
+        /** As {@link Arrived}, with a condition in code; such a behaviour stays in its process. */
+        record ArrivedIf(Predicate<Delivery> condition) implements Hold {}
 
         /** The latch is open; such a behaviour stays in its process. */
         record Open(CountDownLatch latch) implements Hold {}
@@ -211,6 +215,11 @@ public record Behaviour(
         return normal().holdUntil(new Hold.Arrived(match));
     }
 
+    /** Answers only after a request that fits has arrived. */
+    public static Behaviour answerAfterArrivalOf(Predicate<Delivery> condition) {
+        return normal().holdUntil(new Hold.ArrivedIf(condition));
+    }
+
     /** Books, then waits for {@link FakeProvider#release} before it answers. */
     public static Behaviour pauseAfterBooking() {
         return normal().holdUntil(new Hold.Released());
@@ -248,6 +257,13 @@ public record Behaviour(
     /** Closes the connection that long after the answer, without reading what the client may have sent by then (case A04). */
     public Behaviour closeAfterMillis(long millis) {
         return new Behaviour(books, beforeBooking, beforeAnswer, status, headers, body, wire, millis);
+    }
+
+    boolean waitsForCode() {
+        return beforeBooking instanceof Hold.Open
+                || beforeBooking instanceof Hold.ArrivedIf
+                || beforeAnswer instanceof Hold.Open
+                || beforeAnswer instanceof Hold.ArrivedIf;
     }
 
     /** For the ledger: null when nothing is out of the ordinary. */

@@ -2,8 +2,6 @@ package dev.waybill.test;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
 import java.nio.file.Files;
@@ -37,7 +35,7 @@ import tools.jackson.databind.node.ObjectNode;
 public final class FakeProvider implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(FakeProvider.class);
 
-    private final ServerSocket server;
+    private final Acceptor acceptor;
     private final Ledger ledger;
     private final boolean deleteLedger;
     private final PaymentsApi api;
@@ -56,11 +54,11 @@ public final class FakeProvider implements AutoCloseable {
     private final List<Delivery> deliveries = new ArrayList<>();
     private final List<Delivery> applications = new ArrayList<>();
 
-    private FakeProvider(ServerSocket server, Ledger ledger, boolean deleteLedger, boolean honoursKeys) {
-        this.server = server;
+    private FakeProvider(int port, Ledger ledger, boolean deleteLedger, boolean honoursKeys) throws IOException {
         this.ledger = ledger;
         this.deleteLedger = deleteLedger;
         this.api = new PaymentsApi(honoursKeys);
+        this.acceptor = new Acceptor(port, this::accepted);
     }
 
     /** On a free port, with a ledger in a temporary file, ignoring idempotency keys. */
@@ -81,7 +79,7 @@ public final class FakeProvider implements AutoCloseable {
 
         private Builder() {}
 
-        /** @param loopbackPort 0 = any */
+        /** @param loopbackPort 0 = any; one that is taken makes {@link #start} throw */
         public Builder port(int loopbackPort) {
             this.port = loopbackPort;
             return this;
@@ -107,37 +105,31 @@ public final class FakeProvider implements AutoCloseable {
 
         public FakeProvider start() {
             try {
+                boolean temporary = ledger == null;
                 Path file = ledger != null ? ledger : Files.createTempFile("acme-pay-", ".jsonl");
-                var provider = new FakeProvider(
-                        new ServerSocket(port, 256, InetAddress.getLoopbackAddress()), new Ledger(file, clock), ledger == null, honoursKeys);
-                Thread.ofVirtual().name("acme-pay-accept").start(provider::accept);
-                return provider;
+                var opened = new Ledger(file, clock);
+                try {
+                    return new FakeProvider(port, opened, temporary, honoursKeys);
+                } catch (IOException portTaken) {
+                    opened.close();
+                    if (temporary) {
+                        Files.delete(file);
+                    }
+                    throw portTaken;
+                }
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
         }
     }
 
-    private void accept() {
-        while (!server.isClosed()) {
-            try {
-                Socket socket = server.accept();
-                sockets.add(socket);
-                if (closing.getCount() == 0) {
-                    socket.close();
-                }
-                long number = connections.incrementAndGet();
-                Thread.ofVirtual().name("acme-pay-" + number).start(new ProviderConnection(this, socket, number));
-            } catch (IOException e) {
-                if (!server.isClosed()) {
-                    LOG.warn("Acme Pay could not accept a connection", e);
-                }
-            }
-        }
+    private void accepted(Socket socket) {
+        sockets.add(socket);
+        new ProviderConnection(this, socket, connections.incrementAndGet()).run();
     }
 
     public int port() {
-        return server.getLocalPort();
+        return acceptor.port();
     }
 
     /** @param path with its slash */
@@ -300,7 +292,7 @@ public final class FakeProvider implements AutoCloseable {
     public void close() {
         try {
             closing.countDown();
-            server.close();
+            acceptor.close();
             releaseAll();
             synchronized (this) {
                 notifyAll();
@@ -361,10 +353,10 @@ public final class FakeProvider implements AutoCloseable {
         }
         PaymentsApi.Answer answer = api.handle(delivery);
         if (answer.booked() != null) {
+            ledger.apply(delivery, answer.booked(), behaviour.label());
             synchronized (this) {
                 applications.add(delivery);
             }
-            ledger.apply(delivery, answer.booked(), behaviour.label());
             bookedHooks.forEach(hook -> hook.accept(delivery));
         }
         return answer;
@@ -388,6 +380,7 @@ public final class FakeProvider implements AutoCloseable {
             case Behaviour.Hold.Released() -> release(delivery).await();
             case Behaviour.Hold.Passed(long millis) -> pause(millis);
             case Behaviour.Hold.Arrived(Match match) -> await(match, System.nanoTime() + Long.MAX_VALUE / 2);
+            case Behaviour.Hold.ArrivedIf(Predicate<Delivery> condition) -> await(condition, System.nanoTime() + Long.MAX_VALUE / 2);
             case Behaviour.Hold.Open(CountDownLatch latch) -> {
                 while (!latch.await(50, TimeUnit.MILLISECONDS)) {
                     pause(0);

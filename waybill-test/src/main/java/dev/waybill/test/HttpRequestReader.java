@@ -58,6 +58,10 @@ final class HttpRequestReader {
                 }
                 throw new EOFException("connection ended inside the request head");
             }
+            if (bytes.size() == 0 && !isTokenOrNewline(next)) {
+                // A TLS client at a plain-text port waits for an answer that a line reader would never give.
+                throw new BadRequestException("not the beginning of a request: byte " + next);
+            }
             // RFC 9112 2.2: ignore an empty line before the request line.
             if (bytes.size() > 0 || (next != '\r' && next != '\n')) {
                 bytes.write(next);
@@ -68,6 +72,10 @@ final class HttpRequestReader {
             }
         }
         return parse(bytes.toString(StandardCharsets.ISO_8859_1).stripTrailing());
+    }
+
+    private static boolean isTokenOrNewline(int next) {
+        return next == '\r' || next == '\n' || (next >= 'A' && next <= 'Z') || (next >= 'a' && next <= 'z');
     }
 
     private static Head parse(String raw) throws BadRequestException {

@@ -66,16 +66,12 @@ public final class ProviderClient implements AutoCloseable {
     /** Puts these in place of all rules. */
     public void script(Rule... rules) {
         for (Rule rule : rules) {
-            boolean code = rule.also() != null || rule.behaviours().stream().anyMatch(ProviderClient::waitsForCode);
+            boolean code = rule.also() != null || rule.behaviours().stream().anyMatch(Behaviour::waitsForCode);
             if (code) {
                 throw new IllegalArgumentException("a rule with a condition or a latch in code stays in its process: use Match and Hold.Released");
             }
         }
         post("/rules", Json.MAPPER.writeValueAsString(rules));
-    }
-
-    private static boolean waitsForCode(Behaviour behaviour) {
-        return behaviour.beforeBooking() instanceof Behaviour.Hold.Open || behaviour.beforeAnswer() instanceof Behaviour.Hold.Open;
     }
 
     /** Lets a paused, swallowed or stalled delivery go on: {@link LedgerEntry#delivery()}. */

@@ -29,9 +29,20 @@ final class ProviderConnection implements Runnable {
     public void run() {
         try (socket) {
             socket.setTcpNoDelay(true); // a fault that sends six bytes means six bytes now
-            InputStream in = new BufferedInputStream(socket.getInputStream());
-            OutputStream out = socket.getOutputStream();
-            var reader = new HttpRequestReader(in, out);
+            converse(new BufferedInputStream(socket.getInputStream()), socket.getOutputStream());
+        } catch (IOException clientOrProviderLeft) {
+            // Nobody is left to tell; what was read before stands in the ledger.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            provider.forget(socket);
+        }
+    }
+
+    private void converse(InputStream in, OutputStream out) throws IOException, InterruptedException {
+        var reader = new HttpRequestReader(in, out);
+        try {
+            provider.pause(0);
             boolean more = true;
             while (more) {
                 HttpRequestReader.Head head = reader.readHead();
@@ -39,12 +50,7 @@ final class ProviderConnection implements Runnable {
             }
         } catch (HttpRequestReader.BadRequestException e) {
             provider.badRequest(number, e);
-        } catch (IOException clientOrProviderLeft) {
-            // Nobody is left to tell; what was read before stands in the ledger.
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        } finally {
-            provider.forget(socket);
+            send(out, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", new byte[0]);
         }
     }
 

@@ -181,7 +181,10 @@ class FakeProviderTest {
     @Test
     void bytesThatAreNoRequestAreNotSeen() throws IOException {
         try (var client = new RawClient(acme.get().port())) {
-            assertThat(client.send("hello\r\n\r\n").readToEnd()).isEmpty();
+            assertThat(client.send("hello\r\n\r\n").readToEnd()).startsWith("HTTP/1.1 400 ");
+        }
+        try (var tls = new RawClient(acme.get().port())) {
+            assertThat(tls.send("\u0016\u0003\u0001").readToEnd()).startsWith("HTTP/1.1 400 ");
         }
         assertThat(acme.get().seen()).isZero();
     }

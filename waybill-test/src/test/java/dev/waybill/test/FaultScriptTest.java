@@ -232,6 +232,18 @@ class FaultScriptTest {
     }
 
     @Test
+    void twoAnswersCanWaitForEachOthersRequests() throws IOException {
+        acme.get().script(
+                Rule.on("POST", "/a").then(Behaviour.answerAfterArrivalOf(delivery -> delivery.text().equals("2"))),
+                Rule.on("POST", "/b").then(Behaviour.answerAfterArrivalOf(delivery -> delivery.text().equals("1"))));
+        try (var a = new RawClient(acme.get().port()).post("/a", "1");
+                var b = new RawClient(acme.get().port()).post("/b", "2")) {
+            assertThat(a.readReply().status()).isEqualTo(200);
+            assertThat(b.readReply().status()).isEqualTo(200);
+        }
+    }
+
+    @Test
     void anAnswerCanWaitForALatch() throws IOException {
         var latch = new CountDownLatch(1);
         try (var client = charging(normal().holdUntil(latch))) {
