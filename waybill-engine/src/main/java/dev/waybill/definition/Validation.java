@@ -18,7 +18,7 @@ public record Validation(List<Fault> faults, List<Fault> warnings) {
     }
 
     /** 422 INVALID_SEQUENCE that lists every fault, in the message and as {@code details [{code, pointer, message}]}. */
-    WaybillException refusal() {
+    public WaybillException refusal() {
         ArrayNode details = Json.NODES.arrayNode();
         faults.forEach(fault -> details.addObject().put("code", fault.code()).put("pointer", fault.pointer()).put("message", fault.message()));
         String list = faults.stream()

@@ -111,7 +111,7 @@ final class EngineLab implements AutoCloseable {
     /** Another engine on the same store; the caller closes it. */
     Waybill another() {
         Waybill.Builder builder = Waybill.store(openStore())
-                .options(options)
+                .options(options.withAcceptLossOnWeakStore(kind == Kind.MEMORY))
                 .allowAddresses(allowed)
                 .crashPoints(points)
                 .secrets((tenant, name) -> java.util.Optional.ofNullable(secrets.get(name)));
