@@ -78,6 +78,10 @@ final class Columns {
         rows.add(values);
     }
 
+    int size() {
+        return rows.size();
+    }
+
     boolean isEmpty() {
         return rows.isEmpty();
     }

@@ -11,6 +11,7 @@ import dev.waybill.store.Commit;
 import dev.waybill.store.CommitAnswer;
 import dev.waybill.store.CommitAnswer.IntentAnswer;
 import dev.waybill.store.CommitAnswer.ReleaseAnswer;
+import dev.waybill.store.ReceiptRow;
 import dev.waybill.store.Release;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -46,7 +47,7 @@ final class CommitStatement {
             .with(TEXT, "to_state")
             .with(INT8, "fire_in_millis")
             .with(TEXT, "reasons", "outcome")
-            .with(BOOL, "reset_takeover");
+            .with(BOOL, "reset_takeover", "lone_intent");
 
     /** Bits of {@code code}: what a member may write. */
     private static final String OWNS = "(SELECT a FROM code)[x.ord] & 1 <> 0";
@@ -77,6 +78,7 @@ final class CommitStatement {
             )"""
                     .formatted(MEMBERS.fromOrdered("m"));
 
+    /** A lone intent that is held leaves no row but this mark, by which its repeat finds that it was held. */
     private static final String UPDATE =
             """
             UPDATE task_instances i
@@ -90,10 +92,10 @@ final class CommitStatement {
                    updated_at = now()
               FROM %2$s
              WHERE i.tenant_id = x.tenant_id AND i.id = x.id
-               AND (%1$s OR x.reset_takeover AND %3$s)
+               AND (%1$s OR x.reset_takeover AND %3$s OR x.lone_intent AND %3$s AND NOT %4$s)
             RETURNING i.next_fire_at <= now() AS due
             """
-                    .formatted(RELEASES, MOVES.from("x"), OWNS);
+                    .formatted(RELEASES, MOVES.from("x"), OWNS, "(" + DISPATCHES + ")");
 
     /** Prepared intents wait in the queue; their receipts are not visible to this statement but through RETURNING. */
     private static final String OPEN_PREPARED =
@@ -165,17 +167,19 @@ final class CommitStatement {
                 commit.settles().forEach(row -> Rows.addJournal(journal, ord, key, row));
                 Rows.addQueue(opens, closes, ord, key, commit.settles());
             }
-            for (var intent : commit.intents()) {
-                Rows.addReceipt(receipts, ord, key, intent);
+            int ordinal = 0;
+            for (ReceiptRow intent : commit.intents()) {
+                Rows.addReceipt(receipts, ord, key, ordinal++, intent);
                 prepared |= intent.prepared();
             }
             commit.rows().forEach(row -> Rows.addBlock(blocks, ord, key, row));
             commit.events().forEach(event -> Rows.addEvent(events, ord, false, key, event));
-            if (release != null || commit.resetTakeover()) {
+            boolean loneIntent = commit.settles().isEmpty() && commit.rows().isEmpty() && !commit.intents().isEmpty();
+            if (release != null || commit.resetTakeover() || loneIntent) {
                 moves.add(
                         ord, key.tenant(), key.id(), commit.transitionId(), release == null ? null : release.to().wire(),
                         release == null ? null : fireIn(release), release == null ? null : release.reasons(),
-                        release == null ? null : release.outcome(), commit.resetTakeover());
+                        release == null ? null : release.outcome(), commit.resetTakeover(), loneIntent);
             }
             if (release != null) {
                 release.events().forEach(event -> Rows.addEvent(events, ord, true, key, event));

@@ -146,7 +146,9 @@ final class PgClaims {
                 limit,
                 nonce,
                 node);
-        return PgReader.snapshots(connection, claimed, now[0]);
+        // A first claim of an instance that nobody wrote to finds nothing, and need not look.
+        return PgReader.snapshots(
+                connection, claimed, instance -> instance.claim().epoch() > 1 || instance.wakeSeq() > 0, now[0]);
     }
 
     static List<InstanceSnapshot> load(Connection connection, InstanceKey key) throws SQLException {
@@ -166,7 +168,7 @@ final class PgClaims {
                 },
                 key.tenant(),
                 key.id());
-        return PgReader.snapshots(connection, found, now[0]);
+        return PgReader.snapshots(connection, found, instance -> true, now[0]);
     }
 
     static long millisUntilNextDue(Connection connection, Duration horizon) throws SQLException {

@@ -26,6 +26,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -84,7 +85,7 @@ final class PgCommitter {
             boolean keep = false;
             try {
                 List<CommitAnswer> answers =
-                        careful ? new Careful(connection, node, members).run() : CommitStatement.run(connection, node, members);
+                        careful ? new Careful(connection, node, members).run() : atOnce(connection, node, members);
                 keep = true;
                 return answers;
             } catch (SQLException e) {
@@ -103,6 +104,22 @@ final class PgCommitter {
                 }
             }
         }
+    }
+
+    /** A member whose claim is gone may be the repeat of a move that gave it up: only then is it worth a second look. */
+    private static List<CommitAnswer> atOnce(Connection connection, UUID node, List<Member> members) throws SQLException {
+        List<CommitAnswer> answers = CommitStatement.run(connection, node, members);
+        List<Integer> lost = IntStream.range(0, answers.size())
+                .filter(i -> answers.get(i) instanceof CommitAnswer.ClaimLost)
+                .boxed()
+                .toList();
+        if (!lost.isEmpty()) {
+            List<CommitAnswer> looked = new Careful(connection, node, lost.stream().map(members::get).toList()).run();
+            for (int i = 0; i < lost.size(); i++) {
+                answers.set(lost.get(i), looked.get(i));
+            }
+        }
+        return answers;
     }
 
     private Connection take() {

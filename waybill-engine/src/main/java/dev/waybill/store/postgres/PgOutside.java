@@ -110,16 +110,12 @@ final class PgOutside {
                 begun = true;
                 connection.setAutoCommit(false);
                 try {
-                    return settle(connection, move);
-                } catch (SQLException e) {
-                    if (!PgErrors.connectionLost(e)) {
-                        connection.rollback();
-                    }
+                    OutsideAnswer answer = settle(connection, move);
+                    connection.setAutoCommit(true);
+                    return answer;
+                } catch (SQLException | RuntimeException e) {
+                    rollback(connection, e);
                     throw e;
-                } finally {
-                    if (!connection.isClosed()) {
-                        connection.setAutoCommit(true);
-                    }
                 }
             } catch (SQLException e) {
                 if (!begun) {
@@ -129,6 +125,18 @@ final class PgOutside {
                     throw PgErrors.ofWrite("move of " + move.instance(), e);
                 }
             }
+        }
+    }
+
+    /** Before the connection goes back: switching auto-commit on would commit what is half done. */
+    private static void rollback(Connection connection, Exception why) {
+        try {
+            if (!connection.getAutoCommit()) {
+                connection.rollback();
+                connection.setAutoCommit(true);
+            }
+        } catch (SQLException e) {
+            why.addSuppressed(e);
         }
     }
 
@@ -209,7 +217,7 @@ final class PgOutside {
         Columns opens = new Columns(Rows.OPENS);
         Columns closes = new Columns(Rows.CLOSES);
         for (ReceiptRow row : move.missingReceipts()) {
-            Rows.addReceipt(receipts, 1, key, row);
+            Rows.addReceipt(receipts, 1, key, receipts.size(), row);
             if (row.prepared() && journal.stream().noneMatch(it -> it.path().equals(row.path()) && it.attempt() == row.attempt())) {
                 opens.add(1, key.tenant(), key.id(), row.path(), row.attempt(), "prepared", null, null);
             }

@@ -15,6 +15,7 @@ import dev.waybill.store.InstanceRecord;
 import dev.waybill.store.InstanceSnapshot;
 import dev.waybill.store.JournalRow;
 import dev.waybill.store.ReceiptRow;
+import dev.waybill.store.jdbc.Sql.RowMapper;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -25,9 +26,11 @@ import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.UUID;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** Rows back into values, and the snapshots of many instances in four set queries. */
@@ -177,16 +180,17 @@ final class PgReader {
     private static final String LOAD_RECEIPTS =
             "SELECT " + RECEIPT + " FROM " + KEYS.from("k")
                     + " JOIN effect_receipts r USING (tenant_id, instance_id)"
-                    + " ORDER BY r.tenant_id, r.instance_id, r.at, r.path, r.attempt";
+                    + " ORDER BY r.tenant_id, r.instance_id, r.at, r.ordinal";
 
     /**
      * The instances with all their rows. The instance rows were read before, and receipts are read last: whatever is newer than the
      * instance row has raised its wake_seq or needed the claim, and no journal row is ever without its receipt.
      */
-    static List<InstanceSnapshot> snapshots(Connection connection, List<InstanceRecord> instances, Instant databaseNow)
+    static List<InstanceSnapshot> snapshots(
+            Connection connection, List<InstanceRecord> instances, Predicate<InstanceRecord> hasHistory, Instant databaseNow)
             throws SQLException {
         Columns keys = new Columns(KEYS);
-        instances.stream().filter(PgReader::hasHistory).forEach(it -> keys.add(it.key().tenant(), it.key().id()));
+        instances.stream().filter(hasHistory).forEach(it -> keys.add(it.key().tenant(), it.key().id()));
         Map<InstanceKey, List<JournalRow>> journal = Map.of();
         Map<InstanceKey, List<BlockRow>> blocks = Map.of();
         Map<InstanceKey, List<ReceiptRow>> receipts = Map.of();
@@ -208,13 +212,8 @@ final class PgReader {
         return snapshots;
     }
 
-    /** A first claim of an instance that nobody wrote to finds nothing, and need not look. */
-    private static boolean hasHistory(InstanceRecord instance) {
-        return instance.claim().epoch() > 1 || instance.wakeSeq() > 0 || instance.claimNode() == null;
-    }
-
     private static <T> Map<InstanceKey, List<T>> grouped(
-            Connection connection, String sql, Columns keys, dev.waybill.store.jdbc.Sql.RowMapper<T> mapper) throws SQLException {
+            Connection connection, String sql, Columns keys, RowMapper<T> mapper) throws SQLException {
         Map<InstanceKey, List<T>> result = new HashMap<>();
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
             keys.bind(statement, 1);
@@ -244,6 +243,6 @@ final class PgReader {
     }
 
     static <E extends Enum<E>> E upper(Class<E> type, String wire) {
-        return Enum.valueOf(type, wire.toUpperCase(java.util.Locale.ROOT));
+        return Enum.valueOf(type, wire.toUpperCase(Locale.ROOT));
     }
 }

@@ -16,8 +16,10 @@ import java.sql.SQLTransactionRollbackException;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.stream.IntStream;
@@ -141,8 +143,10 @@ final class PgStarts {
         } else {
             connection.setAutoCommit(false);
             try {
-                takeKeys(connection, batch, answers);
-                insert(connection, node, batch, answers);
+                Set<Integer> repeats = new HashSet<>();
+                while (!keyed(connection, node, batch, answers, repeats)) {
+                    connection.rollback();
+                }
                 connection.commit();
                 PgErrors.refuseWarning(connection.getWarnings());
             } catch (SQLException e) {
@@ -157,6 +161,21 @@ final class PgStarts {
         return Arrays.stream(answers).map(Objects::requireNonNull).toList();
     }
 
+    /**
+     * @param repeats members whose instance exists already
+     * @return false when there are more of them, and a key would be burnt for one: begin again
+     */
+    private static boolean keyed(
+            Connection connection, UUID node, List<Start> batch, @Nullable StartAnswer[] answers, Set<Integer> repeats)
+            throws SQLException {
+        Arrays.fill(answers, null);
+        repeats.forEach(i -> answers[i] = new StartAnswer.Existing(batch.get(i).instance().id(), null));
+        takeKeys(connection, batch, answers);
+        List<Integer> found = insert(connection, node, batch, answers);
+        found.removeIf(i -> batch.get(i).dedupKey() == null);
+        return !repeats.addAll(found);
+    }
+
     /** Fills in the answers of those whose key was used before. */
     private static void takeKeys(Connection connection, List<Start> batch, @Nullable StartAnswer[] answers) throws SQLException {
         connection.clearWarnings();
@@ -164,10 +183,13 @@ final class PgStarts {
         TreeMap<UUID, Integer> losers = new TreeMap<>();
         for (int i = 0; i < batch.size(); i++) {
             Start start = batch.get(i);
-            if (start.dedupKey() != null) {
+            if (start.dedupKey() != null && answers[i] == null) {
                 keys.add(i, start.instance().tenant(), scope(start), start.dedupKey(), start.instance().id(), start.payloadSha256());
                 losers.put(start.instance().id(), i);
             }
+        }
+        if (keys.isEmpty()) {
+            return;
         }
         try (PreparedStatement statement = connection.prepareStatement(TAKE_KEYS)) {
             keys.bind(statement, 1);
@@ -200,11 +222,12 @@ final class PgStarts {
         return start.dedupScope() == null ? "" : start.dedupScope();
     }
 
-    private static void insert(Connection connection, UUID node, List<Start> batch, @Nullable StartAnswer[] answers) throws SQLException {
+    /** @return the members whose instance existed already; they are answered */
+    private static List<Integer> insert(Connection connection, UUID node, List<Start> batch, @Nullable StartAnswer[] answers) throws SQLException {
         List<Integer> rest = new ArrayList<>(
                 IntStream.range(0, batch.size()).filter(i -> answers[i] == null).boxed().toList());
         if (rest.isEmpty()) {
-            return;
+            return rest;
         }
         rest.sort((a, b) -> PgCommitter.LOCK_ORDER.compare(batch.get(a).instance(), batch.get(b).instance()));
         Columns starts = new Columns(STARTS);
@@ -227,10 +250,8 @@ final class PgStarts {
             }
             PgErrors.refuseWarning(statement.getWarnings());
         }
-        for (int i : rest) {
-            if (answers[i] == null) {
-                answers[i] = new StartAnswer.Existing(batch.get(i).instance().id(), batch.get(i).payloadSha256());
-            }
-        }
+        rest.removeIf(i -> answers[i] != null);
+        rest.forEach(i -> answers[i] = new StartAnswer.Existing(batch.get(i).instance().id(), null));
+        return rest;
     }
 }

@@ -90,7 +90,7 @@ final class Rows {
             .with(TEXT, "tenant_id")
             .with(UUID, "instance_id")
             .with(TEXT, "path")
-            .with(INT4, "attempt")
+            .with(INT4, "attempt", "ordinal")
             .with(UUID, "id", "execution_id")
             .with(TEXT, "state", "kind", "handler", "destination", "destination_fingerprint", "idempotency_key", "request_sha256", "request")
             .with(INT8, "claim_epoch")
@@ -101,10 +101,10 @@ final class Rows {
 
     static String insertReceipts(String guard) {
         return """
-                INSERT INTO effect_receipts (tenant_id, instance_id, path, attempt, id, execution_id, state, kind, handler, destination,
+                INSERT INTO effect_receipts (tenant_id, instance_id, path, attempt, ordinal, id, execution_id, state, kind, handler, destination,
                        destination_fingerprint, idempotency_key, request_sha256, request, claim_epoch, claim_nonce, node_id, transition_id,
                        quiet_at, key_window_millis, resend_of, labels)
-                SELECT tenant_id, instance_id, path, attempt, id, execution_id, state, kind, handler, destination,
+                SELECT tenant_id, instance_id, path, attempt, ordinal, id, execution_id, state, kind, handler, destination,
                        destination_fingerprint, idempotency_key, request_sha256, request, claim_epoch, claim_nonce, node_id, transition_id,
                        now() + quiet_in_millis * interval '1 millisecond', key_window_millis, resend_of, labels
                   FROM %s
@@ -113,9 +113,9 @@ final class Rows {
                 .formatted(RECEIPTS.from("x"), guard);
     }
 
-    static void addReceipt(Columns columns, int ord, InstanceKey key, ReceiptRow row) {
+    static void addReceipt(Columns columns, int ord, InstanceKey key, int ordinal, ReceiptRow row) {
         columns.add(
-                ord, key.tenant(), key.id(), row.path(), row.attempt(), row.id(), row.execution(),
+                ord, key.tenant(), key.id(), row.path(), row.attempt(), ordinal, row.id(), row.execution(),
                 (row.prepared() ? EffectState.PREPARED : EffectState.DISPATCHED).wire(), row.kind().wire(), row.handler(),
                 row.destination(), row.destinationFingerprint(), row.idempotencyKey(), row.requestSha256(), row.request(),
                 row.claim().epoch(), row.claim().nonce(), row.node(), row.transitionId(), bounded(row.quietInMillis()),

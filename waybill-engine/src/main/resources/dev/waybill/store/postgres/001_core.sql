@@ -94,6 +94,7 @@ CREATE TABLE effect_receipts (
   claim_epoch             bigint      NOT NULL,
   key_window_millis       bigint,
   attempt                 int         NOT NULL,
+  ordinal                 smallint    NOT NULL,  -- place within its commit: order of insertion is (at, ordinal)
   instance_id             uuid        NOT NULL,
   id                      uuid        NOT NULL,
   execution_id            uuid        NOT NULL,
