@@ -263,7 +263,7 @@ public final class HttpTransport {
             while (source.read(kept, READ_CHUNK) >= 0) {
                 if (announcedTooLarge ? kept.size() >= WINDOW : kept.size() > cap) return Completeness.TOO_LARGE;
             }
-            return framing(response);
+            return kept.size() > cap ? Completeness.TOO_LARGE : framing(response);
         }
 
         /** Called at the body's end as the library saw it: what does that end prove? Follows RFC 9112 section 6.3. */
