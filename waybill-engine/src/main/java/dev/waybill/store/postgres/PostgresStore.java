@@ -78,6 +78,11 @@ public final class PostgresStore implements Store {
         this.sequences = new PgSequences(reads);
     }
 
+    /** @throws dev.waybill.model.WaybillException 400 STORE_URL_INVALID; see {@link PostgresConfig#ofStoreUrl} */
+    public static PostgresStore open(String storeUrl) {
+        return open(PostgresConfig.ofStoreUrl(storeUrl));
+    }
+
     /** Direct connections for what the engine commits, and a small pool of its own for the rest. Connects when first used. */
     public static PostgresStore open(PostgresConfig config) {
         Properties properties = new Properties();
