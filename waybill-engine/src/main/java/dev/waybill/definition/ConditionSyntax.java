@@ -60,7 +60,9 @@ final class ConditionSyntax {
         }
         if (c == '!') {
             at++;
-            return "$not(" + operand() + ")";
+            String operand = operand();
+            // With nothing to negate the '!' stays, so that the JSONata parser says so.
+            return operand.isEmpty() ? "!" : "$not(" + operand + ")";
         }
         if (isNamePart(c)) {
             return name();

@@ -1,5 +1,6 @@
 package dev.waybill.definition;
 
+import java.math.BigDecimal;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -86,7 +87,10 @@ final class Fields {
     double number(String name, double least, double most, double otherwise) {
         JsonNode value = optional(
                 name,
-                node -> node.isNumber() && node.doubleValue() >= least && node.doubleValue() <= most,
+                // Compared as decimals: the library throws for a number that no double can hold.
+                node -> node.isNumber()
+                        && node.decimalValue().compareTo(BigDecimal.valueOf(least)) >= 0
+                        && node.decimalValue().compareTo(BigDecimal.valueOf(most)) <= 0,
                 "a number from " + least + " to " + most);
         return value == null ? otherwise : value.doubleValue();
     }

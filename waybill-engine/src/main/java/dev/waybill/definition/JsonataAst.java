@@ -180,8 +180,8 @@ final class JsonataAst {
                 secrets |= names.indexOf("secrets") == 0;
             }
             case "number" -> {
-                if (value(symbol) instanceof Number number && Math.abs(number.doubleValue()) > 1L << 53) {
-                    fault("EXPRESSION_INEXACT", "the number " + number + " is beyond 2^53 and would be rounded; write it as a string");
+                if (value(symbol) instanceof Number number && Math.abs(number.doubleValue()) >= 1L << 53) {
+                    fault("EXPRESSION_INEXACT", "the number " + number + " is not below 2^53 and may have been rounded; write it as a string");
                 }
             }
             case "regex" -> {

@@ -135,7 +135,12 @@ public final class Json {
             }
             return node;
         } catch (JacksonException e) {
-            throw malformed(e.getOriginalMessage(), e.getLocation(), null);
+            String message = e.getOriginalMessage();
+            // In names the library finds half pairs itself, while it reads.
+            if (message != null && message.contains("surrogate")) {
+                throw WaybillException.badRequest("INVALID_UNICODE", "a name holds half of a surrogate pair", null);
+            }
+            throw malformed(message, e.getLocation(), null);
         }
     }
 
