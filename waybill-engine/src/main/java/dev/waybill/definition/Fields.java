@@ -134,7 +134,7 @@ final class Fields {
     /** {@code ; did you mean x?}, or nothing when nothing is near. */
     static String near(String name, Iterable<String> candidates) {
         String best = null;
-        int least = Math.max(1, Math.min(3, name.length() / 3)) + 1;
+        int least = Math.max(2, Math.min(3, name.length() / 3)) + 1;
         for (String candidate : candidates) {
             int distance = distance(name, candidate, least);
             if (distance < least) {

@@ -164,6 +164,8 @@ final class JsonataAst {
             case "function", "partial" -> call(symbol);
             case "apply" -> role(child(symbol, "lhs"), Role.ITEM);
             case "variable" -> used.add(value);
+            case "transform" -> fault(
+                    "EXPRESSION_INVALID", "the transform operator | | | copies by way of text and rounds large integers; use $merge");
             case "bind" -> {
                 if (child(symbol, "lhs") instanceof Symbol variable) {
                     bound.add(String.valueOf(value(variable)));
