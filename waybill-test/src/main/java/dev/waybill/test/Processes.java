@@ -1,7 +1,6 @@
 package dev.waybill.test;
 
 import java.io.BufferedReader;
-import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
@@ -57,7 +56,6 @@ public final class Processes {
     public static Child start(List<String> command, Map<String, String> environment) {
         var builder = new ProcessBuilder(command);
         builder.environment().putAll(environment);
-        builder.redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")));
         try {
             return new Child(builder.start());
         } catch (IOException e) {
@@ -93,7 +91,7 @@ public final class Processes {
         }
     }
 
-    /** One child; its output is read to the end, line by line. */
+    /** One child; its output is read to the end, line by line. Its standard input ends when it is killed or this JVM ends. */
     public static final class Child implements AutoCloseable {
         private final Process process;
         private final Lines out;
@@ -138,6 +136,15 @@ public final class Processes {
                         + String.join("\n", lines()) + "\nstderr:\n" + String.join("\n", errors()));
             }
             return line;
+        }
+
+        /** Ends its standard input. */
+        public void endInput() {
+            try {
+                process.getOutputStream().close();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
         }
 
         /** SIGKILL; returns when it is gone. */
