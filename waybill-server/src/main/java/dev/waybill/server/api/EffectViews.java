@@ -1,6 +1,7 @@
 package dev.waybill.server.api;
 
 import dev.waybill.json.Json;
+import dev.waybill.json.SecretText;
 import dev.waybill.model.EffectState;
 import dev.waybill.model.Reply;
 import dev.waybill.operate.EffectCase;
@@ -12,21 +13,21 @@ import dev.waybill.store.ReceiptRow;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
-import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /** An effect as people and the wire need it: the receipt, what became of it, and what can be done about it. */
 final class EffectViews {
-    /** Headers whose values are never shown, wherever an author or a provider put them in the clear. */
-    private static final Pattern SECRET_HEADER =
-            Pattern.compile("(?i)authorization|proxy-authorization|cookie|set-cookie|.*(api-?key|token|secret|password|signature).*");
+    /** Reply headers whose values are never shown; what our own request carried is already a reference or a mask. */
+    private static final Pattern SECRET_HEADER = Pattern.compile("(?i)set-cookie|.*(api-?key|token|secret|password).*");
 
     private static final int MAX_REPLY_SHOWN = 64 * 1024;
 
@@ -44,7 +45,7 @@ final class EffectViews {
         json.put("destination_fingerprint", receipt.destinationFingerprint());
         json.put("idempotency_key", receipt.idempotencyKey());
         json.put("request_sha256", receipt.requestSha256());
-        json.set("request", masked(Views.parse(receipt.request())));
+        json.set("request", SecretText.masked(Views.parse(receipt.request())));
         json.put("epoch", receipt.claim().epoch());
         json.put("attempt", receipt.attempt());
         json.put("block_id", blockId(receipt.path()));
@@ -170,27 +171,15 @@ final class EffectViews {
         }
         json.put(name + "_size", bytes.length);
         if (bytes.length > MAX_REPLY_SHOWN) {
-            json.put(name + "_base64", Base64.getEncoder().encodeToString(java.util.Arrays.copyOf(bytes, MAX_REPLY_SHOWN)));
+            json.put(name + "_base64", Base64.getEncoder().encodeToString(Arrays.copyOf(bytes, MAX_REPLY_SHOWN)));
             return;
         }
         String text = new String(bytes, StandardCharsets.UTF_8);
-        if (java.util.Arrays.equals(text.getBytes(StandardCharsets.UTF_8), bytes)) {
+        if (Arrays.equals(text.getBytes(StandardCharsets.UTF_8), bytes)) {
             json.set(name, Json.tryParse(bytes).orElseGet(() -> Json.NODES.stringNode(text)));
         } else {
             json.put(name + "_base64", Base64.getEncoder().encodeToString(bytes));
         }
-    }
-
-    static JsonNode masked(JsonNode request) {
-        if (request instanceof ObjectNode object && object.get("headers") instanceof ObjectNode headers) {
-            for (String name : List.copyOf(headers.propertyNames())) {
-                JsonNode value = headers.get(name);
-                if (SECRET_HEADER.matcher(name).matches() && value.isString()) {
-                    headers.put(name, "***");
-                }
-            }
-        }
-        return request;
     }
 
     /** {@code items[1]/charge} is block {@code charge}. */
@@ -201,6 +190,6 @@ final class EffectViews {
     }
 
     private static String wire(OutputState state) {
-        return state.name().toLowerCase(java.util.Locale.ROOT);
+        return state.name().toLowerCase(Locale.ROOT);
     }
 }
