@@ -71,4 +71,16 @@ public record EngineOptions(
                 lease, heartbeat, sendDeadline, stepTimeout, drain, maxRunningTurns, maxCallsInFlight, maxBatch, committers,
                 maxReplyBytes, crashLoopTakeovers, acceptLossOnWeakStore, restored);
     }
+
+    public EngineOptions withCommitters(int committers) {
+        return new EngineOptions(
+                lease, heartbeat, sendDeadline, stepTimeout, drain, maxRunningTurns, maxCallsInFlight, maxBatch, committers,
+                maxReplyBytes, crashLoopTakeovers, acceptLossOnWeakStore, restored);
+    }
+
+    public EngineOptions withSendDeadline(Duration sendDeadline) {
+        return new EngineOptions(
+                lease, heartbeat, sendDeadline, stepTimeout, drain, maxRunningTurns, maxCallsInFlight, maxBatch, committers,
+                maxReplyBytes, crashLoopTakeovers, acceptLossOnWeakStore, restored);
+    }
 }

@@ -1,118 +1,259 @@
 package dev.waybill;
 
+import dev.waybill.engine.CrashPoints;
+import dev.waybill.engine.EngineRuntime;
 import dev.waybill.engine.Meter;
+import dev.waybill.engine.NodeDirectory;
+import dev.waybill.engine.SequenceCache;
 import dev.waybill.handler.Handler;
+import dev.waybill.handler.Handlers;
 import dev.waybill.json.SecretSource;
+import dev.waybill.model.WaybillException;
+import dev.waybill.operate.EffectDesk;
 import dev.waybill.operate.Effects;
+import dev.waybill.operate.RunDesk;
 import dev.waybill.operate.Runs;
+import dev.waybill.operate.SequenceCatalog;
 import dev.waybill.operate.Sequences;
 import dev.waybill.store.Durability;
 import dev.waybill.store.Queries;
 import dev.waybill.store.Store;
+import dev.waybill.store.postgres.PostgresStore;
+import dev.waybill.store.sqlite.SqliteStore;
+import dev.waybill.transport.AddressPolicy;
+import dev.waybill.transport.HttpTransport;
 import java.nio.file.Path;
+import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.UUID;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The facade and composition root: opens an engine on a store, wired by hand. */
 public final class Waybill implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Waybill.class);
+
+    private final Store store;
+    private final Durability durability;
+    private final EngineRuntime engine;
+    private final SequenceCatalog sequences;
+    private final RunDesk runs;
+    private final EffectDesk effects;
+    private final @Nullable NodeDirectory directory;
+
+    private Waybill(Builder builder, Store store, Durability durability, @Nullable NodeDirectory directory) {
+        Supplier<UUID> ids = builder.ids;
+        this.store = store;
+        this.durability = durability;
+        this.directory = directory;
+        Handlers handlers = builder.handlers();
+        SequenceCache cache = new SequenceCache(store.sequences(), SequenceCatalog::parse);
+        this.engine = new EngineRuntime(
+                store, builder.options, name -> handlers.find(name).orElse(null), builder.secrets, cache, ids, builder.random, builder.wall, builder.meter,
+                builder.points, builder.nodeName, directory == null ? incarnation -> {} : directory::write);
+        this.sequences = new SequenceCatalog(store.sequences(), ids, name -> handlers.find(name).isPresent());
+        this.runs = new RunDesk(store, engine, cache, ids);
+        this.effects = new EffectDesk(store, engine, runs, ids);
+    }
 
     /** An embedded engine on one SQLite file. */
     public static Builder sqlite(Path file) {
-        throw new UnsupportedOperationException();
+        return new Builder(wall -> SqliteStore.open(file, wall)).committers(1);
     }
 
-    /** {@code sqlite:FILE} or {@code postgresql://USER[:PASS]@HOST:PORT/DB}. */
+    /**
+     * {@code sqlite:FILE} or {@code postgresql://USER[:PASS]@HOST:PORT/DB}.
+     *
+     * @throws WaybillException 400 STORE_URL_INVALID
+     */
     public static Builder url(String storeUrl) {
-        throw new UnsupportedOperationException();
+        if (storeUrl.startsWith("sqlite:") && storeUrl.length() > "sqlite:".length()) {
+            return sqlite(Path.of(storeUrl.substring("sqlite:".length())));
+        }
+        if (storeUrl.startsWith("postgresql://") || storeUrl.startsWith("postgres://")) {
+            return new Builder(wall -> PostgresStore.open(storeUrl));
+        }
+        throw WaybillException.badRequest(
+                "STORE_URL_INVALID", "a store is sqlite:FILE or postgresql://USER[:PASS]@HOST:PORT/DB", null);
     }
 
     /** An engine on the application's own PostgreSQL. */
     public static Builder postgres(DataSource dataSource) {
-        throw new UnsupportedOperationException();
+        return new Builder(wall -> PostgresStore.over(dataSource));
     }
 
+    /** An engine on any store that keeps the contract; it is closed with the engine. */
     public static Builder store(Store store) {
-        throw new UnsupportedOperationException();
+        return new Builder(wall -> store);
     }
 
     public Sequences sequences() {
-        throw new UnsupportedOperationException();
+        return sequences;
     }
 
     public Runs runs() {
-        throw new UnsupportedOperationException();
+        return runs;
     }
 
     public Effects effects() {
-        throw new UnsupportedOperationException();
+        return effects;
     }
 
     /** What people and the API read. */
     public Queries queries() {
-        throw new UnsupportedOperationException();
+        return store.queries();
     }
 
     public String storeDescription() {
-        throw new UnsupportedOperationException();
+        return store.description();
     }
 
     public Durability durability() {
-        throw new UnsupportedOperationException();
+        return durability;
     }
 
-    /** True while this node is registered, its lease lives, it is not draining and the store answers. */
+    /** True while this node's lease lives and it is not draining. */
     public boolean ready() {
-        throw new UnsupportedOperationException();
+        return engine.ready();
+    }
+
+    /** This process start's id in the list of nodes. */
+    public UUID node() {
+        return engine.incarnation();
     }
 
     /** Calls {@code listener} whenever something of interest to {@link Queries#changes} may have been written by this node. */
     public void onChange(Runnable listener) {
-        throw new UnsupportedOperationException();
+        engine.listen(listener);
     }
 
     /** Drains (semantics.md section 8): stops claiming, settles what is in flight within the drain time, gives claims up. */
     @Override
     public void close() {
-        throw new UnsupportedOperationException();
+        engine.close();
+        store.close();
+        if (directory != null) {
+            directory.close();
+        }
     }
 
+    /** Options of an engine that is not open yet. */
     public static final class Builder {
+        private final Function<InstantSource, Store> storeFactory;
+        private final List<java.util.Map.Entry<String, Handler>> registered = new ArrayList<>();
+        private SecretSource secrets = SecretSource.NONE;
+        private EngineOptions options = EngineOptions.DEFAULT;
+        private Meter meter = Meter.NONE;
+        private List<String> allowed = List.of();
+        private String nodeName = "waybill-" + ProcessHandle.current().pid();
+        private @Nullable Path nodeDirectory;
+        private CrashPoints points = CrashPoints.NONE;
+        private InstantSource wall = InstantSource.system();
+        private RandomGenerator random = new java.security.SecureRandom();
+        private Supplier<UUID> ids = new TimeOrderedIds(wall, random);
+        private int committers = EngineOptions.DEFAULT.committers();
+
+        private Builder(Function<InstantSource, Store> storeFactory) {
+            this.storeFactory = storeFactory;
+        }
+
+        private Builder committers(int committers) {
+            this.committers = committers;
+            return this;
+        }
+
         /** Registers a handler under a name that is not built in. */
         public Builder handler(String name, Handler handler) {
-            throw new UnsupportedOperationException();
+            registered.add(java.util.Map.entry(name, handler));
+            return this;
         }
 
         public Builder secrets(SecretSource secrets) {
-            throw new UnsupportedOperationException();
+            this.secrets = secrets;
+            return this;
         }
 
         public Builder options(EngineOptions options) {
-            throw new UnsupportedOperationException();
+            this.options = options;
+            return this;
         }
 
         public Builder meter(Meter meter) {
-            throw new UnsupportedOperationException();
+            this.meter = meter;
+            return this;
         }
 
         /** Exact {@code host:port} pairs that http_request may call although they are internal addresses. */
         public Builder allowAddresses(List<String> hostPorts) {
-            throw new UnsupportedOperationException();
+            this.allowed = List.copyOf(hostPorts);
+            return this;
         }
 
-        /** For people, in lists of nodes; default: host name and pid. */
+        /** For people, in lists of nodes; default: the pid. */
         public Builder nodeName(String name) {
-            throw new UnsupportedOperationException();
+            this.nodeName = name;
+            return this;
         }
 
         /** Where this node keeps its lock and identity, so that a restart on the same machine goes on at once. */
         public Builder nodeDirectory(Path directory) {
-            throw new UnsupportedOperationException();
+            this.nodeDirectory = directory;
+            return this;
         }
 
-        /** Migrates, checks durability, registers the node and starts. */
+        /** Named points of the protocol where a test may stop or kill the process. */
+        public Builder crashPoints(CrashPoints points) {
+            this.points = points;
+            return this;
+        }
+
+        private Handlers handlers() {
+            Handlers handlers = new Handlers(new HttpTransport(AddressPolicy.fromConfig(allowed, false)), wall);
+            registered.forEach(entry -> handlers.register(entry.getKey(), entry.getValue()));
+            return handlers;
+        }
+
+        /**
+         * Migrates, checks durability, registers the node and starts.
+         *
+         * @throws WaybillException 503 DURABILITY_WEAK, 409 STORE_IN_USE
+         */
         public Waybill open() {
-            throw new UnsupportedOperationException();
+            options = options.withCommitters(Math.min(options.committers(), committers));
+            Store store = storeFactory.apply(wall);
+            NodeDirectory directory = null;
+            try {
+                store.migrate();
+                Durability durability = store.durability();
+                durability.warnings().forEach(warning -> LOG.warn("DURABILITY {}", warning));
+                if (durability.weak()) {
+                    if (!options.acceptLossOnWeakStore()) {
+                        throw new WaybillException(
+                                503, "DURABILITY_WEAK",
+                                "this store may lose commits that it has answered, and with them the only proof that something was sent: "
+                                        + String.join("; ", durability.weaknesses()),
+                                null, "make the store durable, or start with --accept-losing-commits");
+                    }
+                    LOG.warn("DURABILITY_WEAK accepted: {}", durability.weaknesses());
+                }
+                if (nodeDirectory != null) {
+                    directory = NodeDirectory.open(nodeDirectory);
+                    directory.dead().forEach(store::fence);
+                }
+                return new Waybill(this, store, durability, directory);
+            } catch (RuntimeException | Error e) {
+                store.close();
+                if (directory != null) {
+                    directory.close();
+                }
+                throw e;
+            }
         }
     }
-
 }

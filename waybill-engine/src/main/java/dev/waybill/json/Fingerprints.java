@@ -116,6 +116,22 @@ public final class Fingerprints {
         return clean == null ? frozen : clean;
     }
 
+    /** Whether {@link #scrubForStorage} took something out: such a stored request can't be sent again as it stands. */
+    public static boolean isScrubbed(JsonNode stored) {
+        if (stored.isObject() || stored.isArray()) {
+            List<SecretText.Part> parts = SecretText.parts(stored);
+            if (parts != null) {
+                return parts.stream().anyMatch(part -> part instanceof SecretText.Part.Masked);
+            }
+            for (JsonNode child : stored) {
+                if (isScrubbed(child)) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
     /** Literal credentials in the params, by the name of the query parameter or header: what a {@link Redactor} must look for. */
     static Map<String, String> literalCredentials(JsonNode frozen) {
         Map<String, String> found = new LinkedHashMap<>();

@@ -32,6 +32,9 @@ public final class Json {
     /** Containers inside one another. */
     public static final int MAX_DEPTH = 64;
 
+    /** As {@link #MAX_DEPTH}, in a sequence document. */
+    public static final int MAX_DEFINITION_DEPTH = 320;
+
     /** Digits of one number, before and after the point together. */
     public static final int MAX_NUMBER_DIGITS = 1_000;
 
@@ -63,6 +66,16 @@ public final class Json {
      */
     public static JsonNode parse(String text) {
         return read(text.toCharArray(), text.length(), MAX_DEPTH);
+    }
+
+    /** As {@link #parse(String)} for sequence documents: 64 nested blocks need up to four containers each. */
+    public static JsonNode parseDefinition(String text) {
+        return read(text.toCharArray(), text.length(), MAX_DEFINITION_DEPTH);
+    }
+
+    /** As {@link #parseDefinition(String)}, from UTF-8. */
+    public static JsonNode parseDefinition(byte[] utf8) {
+        return parse(utf8, MAX_DEFINITION_DEPTH);
     }
 
     /** As {@link #parse(String)}, from UTF-8; other encodings and malformed bytes are INVALID_UNICODE. */

@@ -104,11 +104,13 @@ public final class SecretText {
             return copy;
         }
         ObjectNode copy = Json.NODES.objectNode();
-        data.properties().forEach(member -> {
-            String name = member.getKey();
-            copy.set(looksMarked(name) ? "$" + name : name, escape(member.getValue()));
-        });
+        data.properties().forEach(member -> copy.set(escapeName(member.getKey()), escape(member.getValue())));
         return copy;
+    }
+
+    /** As {@link #escape}, for the name of one member. */
+    public static String escapeName(String name) {
+        return looksMarked(name) ? "$" + name : name;
     }
 
     /**

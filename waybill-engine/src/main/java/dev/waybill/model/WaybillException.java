@@ -1,6 +1,7 @@
 package dev.waybill.model;
 
 import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
 
 /**
  * An expected refusal of a public operation: a stable code, the subject and the next move. {@code status} is the HTTP status the
@@ -12,17 +13,27 @@ public final class WaybillException extends RuntimeException {
     private final int status;
     private final @Nullable String pointer;
     private final @Nullable String next;
+    private final transient @Nullable JsonNode details;
 
     public WaybillException(int status, String code, String message) {
         this(status, code, message, null, null);
     }
 
     public WaybillException(int status, String code, String message, @Nullable String pointer, @Nullable String next) {
+        this(status, code, message, pointer, next, null);
+    }
+
+    /**
+     * @param details machine-readable context, for example every fault of a refused document; or null
+     */
+    public WaybillException(
+            int status, String code, String message, @Nullable String pointer, @Nullable String next, @Nullable JsonNode details) {
         super(message);
         this.status = status;
         this.code = code;
         this.pointer = pointer;
         this.next = next;
+        this.details = details;
     }
 
     public static WaybillException badRequest(String code, String message, @Nullable String pointer) {
@@ -52,5 +63,9 @@ public final class WaybillException extends RuntimeException {
     /** The next move: a command or a sentence, or null. */
     public @Nullable String next() {
         return next;
+    }
+
+    public @Nullable JsonNode details() {
+        return details;
     }
 }

@@ -8,7 +8,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One move of an instance by the owner of its claim: outcomes, outputs, the next intents and possibly the release, together or not
- * at all. Immutable; submitting it twice with the same {@code transitionId} is the same move once.
+ * at all. Immutable; submitting it twice with the same {@code transitionId} is the same move once. Every row of it carries that id.
+ *
+ * <p>A repeat is found by any of its rows, or as the last owner's commit of the instance; it answers what is durable: intents
+ * {@code DISPATCHED} only when their rows are there (held ones stay held, whatever the flags say by now), a release {@code NEWS} only
+ * when the claim is still the caller's. A commit without rows that is no longer the last one answers {@code ClaimLost}, which is as
+ * true.
  *
  * @param settles       moves of receipts this turn holds the answer of, or found dead
  * @param rows          outputs, frames, timers, errors, variables

@@ -10,7 +10,7 @@ public sealed interface CommitAnswer {
      * @param intents         what became of the intents; never influences the rest
      * @param wakeSeq         the instance's wake_seq after this commit; more than the owner has seen means there is news to read
      * @param unstorable      true when the database refused the text of an output: it was kept as bytes and the step must fail
-     *                        OUTPUT_UNSTORABLE
+     *                        OUTPUT_UNSTORABLE; other rows, intents and release were held back (see {@link TextRule#kept})
      * @param databaseNow     the transaction's time
      */
     record Settled(
@@ -23,10 +23,13 @@ public sealed interface CommitAnswer {
             Instant databaseNow)
             implements CommitAnswer {}
 
-    /** Another node owns the instance: nothing was written. An answer held by the caller goes on as late truth. */
+    /** The claim is another's, given up or void (or there is no such instance): nothing was written. An answer held by the caller goes on as late truth. */
     record ClaimLost() implements CommitAnswer {}
 
-    /** The claim held, but a row of this commit exists already and is not ours: nothing was written; read the instance again. */
+    /**
+     * The claim held, but a row of this commit exists already and is not ours: nothing was written; read the instance again. Held
+     * intents are not looked at.
+     */
     record Conflict(String what) implements CommitAnswer {}
 
     enum IntentAnswer {
@@ -34,9 +37,9 @@ public sealed interface CommitAnswer {
         NONE,
         /** Durable: send now, unless the send deadline has passed. */
         DISPATCHED,
-        /** The instance is being cancelled or paused: nothing may be sent. */
+        /** Nothing may be sent: the instance is being cancelled or paused, or {@code unstorable} is true. */
         HELD_BY_FLAG,
-        /** The node is fenced or its lease has run out: nothing may be sent. */
+        /** The node is fenced or its lease has run out: nothing may be sent. Said before {@link #HELD_BY_FLAG} when both are so. */
         HELD_BY_NODE
     }
 

@@ -7,8 +7,8 @@ import java.util.List;
  * Everything a turn needs to go on.
  *
  * @param receipts    every receipt, in order of insertion
- * @param journal     every journal row, ordered by (path, attempt, n); replies' bodies are left out
- * @param rows        the row with the highest n of every path
+ * @param journal     every journal row, ordered by (path as UTF-8 bytes, attempt, n); replies' bodies are left out (null)
+ * @param rows        the row with the highest n of every path, ordered by path (as UTF-8 bytes)
  * @param databaseNow when this was read
  */
 public record InstanceSnapshot(

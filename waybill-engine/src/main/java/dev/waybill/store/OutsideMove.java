@@ -10,7 +10,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * One move by whoever is not the owner (resolve, late truth, signal, retry, child). It locks the instance row, writes its own rows,
  * adds 1 to {@code wake_seq} and, where asked and the instance is unclaimed, schedules it. It never writes position or claim
- * (semantics.md section 4.7). Everything it expects is checked under the lock; a conflict writes nothing.
+ * (semantics.md section 4.7). Everything it expects is checked under the lock; a conflict writes nothing. A repeat with the same
+ * transition id that finds its rows, or itself as the last outside move of the instance, is Applied and writes nothing more. A journal
+ * row whose text the database cannot keep is kept by {@link JournalRow#unstorable}.
  *
  * @param expectedWakeSeq what the decision was made from; null = the decision depends on journal keys alone
  * @param expectedStates  the instance must be in one of these; empty = any
@@ -18,8 +20,10 @@ import org.jspecify.annotations.Nullable;
  * @param cancel          TRUE sets the flag, null leaves it
  * @param pause           TRUE sets the flag, FALSE clears it, null leaves it
  * @param wakeFrom        if the instance is in one of these states and unclaimed it becomes scheduled, due now
- * @param raiseEpoch      true for {@code ledger_may_be_behind}: the claim epoch grows and any claim is void
- * @param pauseReasons    with raiseEpoch: the instance becomes paused with these reasons (JSON array text)
+ * @param raiseEpoch      true for {@code ledger_may_be_behind}: the claim epoch grows and any claim is void (the answer names the node
+ *                        that had it); a claimed instance becomes scheduled, due now, unless it becomes paused
+ * @param pauseReasons    with raiseEpoch only: an instance that has not ended becomes paused with these reasons (JSON array text), and
+ *                        wakeFrom is without meaning
  */
 public record OutsideMove(
         InstanceKey instance,

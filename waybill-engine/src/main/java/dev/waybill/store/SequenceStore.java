@@ -22,8 +22,11 @@ public interface SequenceStore {
     /** All versions, newest first. */
     List<SequenceRow> versions(String tenant, String namespace, String name);
 
-    /** Ordered by (namespace, name, version descending); {@code after} is the id of the last one seen, or null. */
+    /** Ordered by (namespace and name as UTF-8 bytes, version descending); {@code after} is the id of the last one seen, or null. */
     List<SequenceRow> list(String tenant, @Nullable UUID after, int limit);
 
+    /**
+     * @return false when there is no such version
+     */
     boolean deprecate(String tenant, UUID id);
 }

@@ -30,10 +30,11 @@ public interface Store extends AutoCloseable {
 
     // --- nodes: the lease ------------------------------------------------------------------------------------------------------
 
+    /** Registers a new incarnation. The same one again extends its lease; a fenced one stays fenced. */
     void registerNode(UUID node, String name, Duration lease);
 
     /**
-     * Extends the lease.
+     * Extends the lease; a lease that ran out but was not fenced yet comes back to life.
      *
      * @return false when the node has been fenced (or is gone): it must stop and register a new incarnation
      */
@@ -43,8 +44,8 @@ public interface Store extends AutoCloseable {
     void fence(UUID node);
 
     /**
-     * Fences nodes whose lease has run out, then takes the claims of fenced nodes away in a bounded batch: epoch + 1, no owner, due
-     * now, takeovers + 1.
+     * Fences nodes whose lease has run out, then takes the claims of fenced nodes away in a bounded batch: epoch + 1, no owner, scheduled
+     * and due now, takeovers + 1; the nonce becomes all zero.
      *
      * @return how many instances were freed; call again while it equals {@code limit}
      */
@@ -52,7 +53,10 @@ public interface Store extends AutoCloseable {
 
     // --- admission -------------------------------------------------------------------------------------------------------------
 
-    /** Creates instances, each with its dedup key in one transaction; answers in the order of {@code batch}. */
+    /**
+     * Creates instances, each with its dedup key in one transaction; answers in the order of {@code batch}. Two members with one key:
+     * the first creates.
+     */
     List<StartAnswer> start(UUID node, List<Start> batch);
 
     // --- the owner of a claim --------------------------------------------------------------------------------------------------
@@ -61,6 +65,8 @@ public interface Store extends AutoCloseable {
      * Writes a batch of moves in one transaction, at most one per instance; answers in the order of {@code batch}. One member's
      * trouble never fails its neighbours. Submitting a commit again with the same transition id finds the first one.
      *
+     * @param again a repeat: look for the first one's rows before anything else
+     * @throws IllegalArgumentException when two members move one instance
      * @throws UnclearCommitException when the answer to COMMIT was lost: submit the identical batch again with {@code again = true}
      */
     List<CommitAnswer> commit(UUID node, List<Commit> batch, boolean again);
@@ -72,7 +78,9 @@ public interface Store extends AutoCloseable {
     // --- claims ----------------------------------------------------------------------------------------------------------------
 
     /**
-     * Claims up to {@code limit} due instances for the node: fair across tenants, by priority then due time.
+     * Claims up to {@code limit} due instances for the node: fair across tenants, by priority then due time. The first of every
+     * tenant comes before the second of any; among equals by priority, due time, id. The claim is (epoch + 1, nonce), the state
+     * running.
      *
      * @param nonce random, new for every call
      * @return empty when the node is fenced or expired

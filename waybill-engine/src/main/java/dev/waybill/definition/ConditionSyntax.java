@@ -1,0 +1,142 @@
+package dev.waybill.definition;
+
+/** Rewrites the C spellings {@code == && || !} of a condition to JSONata's {@code = and or $not()}, outside of literals and comments. */
+final class ConditionSyntax {
+    private final String source;
+    private int at;
+    /** Whether what was read last ends an operand: a slash then divides, else it starts a regular expression. */
+    private boolean operandEnded;
+
+    private ConditionSyntax(String source) {
+        this.source = source;
+    }
+
+    static String toJsonata(String source) {
+        return new ConditionSyntax(source).until('\0');
+    }
+
+    /** Rewrites up to the closing bracket {@code end}, which is consumed and not returned. */
+    private String until(char end) {
+        StringBuilder out = new StringBuilder();
+        while (at < source.length()) {
+            char c = source.charAt(at);
+            if (c == end) {
+                at++;
+                return out.toString();
+            }
+            out.append(next());
+        }
+        return out.toString();
+    }
+
+    private String next() {
+        char c = source.charAt(at);
+        if (c == '"' || c == '\'' || c == '`') {
+            operandEnded = true;
+            return quoted(c);
+        }
+        if (source.startsWith("/*", at)) {
+            int close = source.indexOf("*/", at + 2);
+            return take(close < 0 ? source.length() : close + 2);
+        }
+        if (c == '/' && !operandEnded) {
+            operandEnded = true;
+            return quoted('/');
+        }
+        if (c == '(' || c == '[' || c == '{') {
+            return bracket(c);
+        }
+        if (source.startsWith("==", at)) {
+            return operator(2, "=");
+        }
+        if (source.startsWith("!=", at)) {
+            return operator(2, "!=");
+        }
+        if (source.startsWith("&&", at)) {
+            return operator(2, " and ");
+        }
+        if (source.startsWith("||", at)) {
+            return operator(2, " or ");
+        }
+        if (c == '!') {
+            at++;
+            return "$not(" + operand() + ")";
+        }
+        if (isNamePart(c)) {
+            return name();
+        }
+        if (!Character.isWhitespace(c)) {
+            operandEnded = c == ')' || c == ']' || c == '}' || c == '*' && !operandEnded;
+        }
+        return take(at + 1);
+    }
+
+    /** A word: after {@code and}, {@code or} and {@code in} another operand begins. */
+    private String name() {
+        int end = at;
+        while (end < source.length() && isNamePart(source.charAt(end))) {
+            end++;
+        }
+        String word = take(end);
+        operandEnded = !(word.equals("and") || word.equals("or") || word.equals("in"));
+        return word;
+    }
+
+    private String bracket(char open) {
+        char close = open == '(' ? ')' : open == '[' ? ']' : '}';
+        at++;
+        operandEnded = false;
+        String inside = until(close);
+        operandEnded = true;
+        // An unclosed bracket stays unclosed, so that the JSONata parser says so.
+        boolean closed = source.charAt(at - 1) == close;
+        return open + inside + (closed ? String.valueOf(close) : "");
+    }
+
+    /** What a {@code !} negates: one path, call, bracket or literal, with everything that follows it without white space or operator. */
+    private String operand() {
+        StringBuilder out = new StringBuilder();
+        while (at < source.length() && Character.isWhitespace(source.charAt(at))) {
+            at++;
+        }
+        operandEnded = false;
+        while (at < source.length()) {
+            char c = source.charAt(at);
+            boolean starts = !operandEnded || out.charAt(out.length() - 1) == '.';
+            if (starts ? !Character.isWhitespace(c) && c != ')' && c != ']' && c != '}' && c != ',' : c == '.' || c == '(' || c == '[') {
+                out.append(next());
+                if (out.charAt(out.length() - 1) == '.') {
+                    operandEnded = false;
+                }
+            } else {
+                break;
+            }
+        }
+        operandEnded = true;
+        return out.toString();
+    }
+
+    private String operator(int length, String replacement) {
+        at += length;
+        operandEnded = false;
+        return replacement;
+    }
+
+    private String quoted(char quote) {
+        int end = at + 1;
+        while (end < source.length() && source.charAt(end) != quote) {
+            end += source.charAt(end) == '\\' && quote != '`' ? 2 : 1;
+        }
+        return take(Math.min(end + 1, source.length()));
+    }
+
+    private String take(int end) {
+        String text = source.substring(at, end);
+        at = end;
+        return text;
+    }
+
+    private static boolean isNamePart(char c) {
+        return Character.isLetterOrDigit(c) || c == '_' || c == '$';
+    }
+}

@@ -1,0 +1,230 @@
+package dev.waybill.definition;
+
+import dev.waybill.definition.Sequence.Effect;
+import dev.waybill.definition.Sequence.OnUnknown;
+import dev.waybill.definition.Sequence.Retry;
+import dev.waybill.definition.Sequence.Step;
+import dev.waybill.definition.Values.Compiled;
+import dev.waybill.json.Json;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+
+/** Reads a step and what its author knows of its effect. */
+final class StepReader {
+    /** The lease of a node (semantics.md section 2): a longer call is taken over while it runs, and its answer arrives late. */
+    static final Duration LEASE = Duration.ofSeconds(15);
+
+    static final int MAX_ATTEMPTS = 1_000;
+    private static final int DEFAULT_ATTEMPTS = 3;
+    private static final Duration DEFAULT_BACKOFF = Duration.ofSeconds(1);
+    private static final Duration DEFAULT_MAX_BACKOFF = Duration.ofMinutes(1);
+    private static final Set<String> PURE = Set.of("noop", "log", "sleep", "fail", "transform", "assert", "set_state", "get_state",
+            "delete_state", "merge_state", "query_instance", "memory_search", "blob_get", "wait_for_event", "human_review");
+    private static final List<String> STATUS_OUTCOMES = List.of("committed", "not_applied", "rejected", "unknown");
+
+    private final Faults faults;
+    private final Predicate<String> handlerKnown;
+    final ValueReader values;
+    private final HttpRequestReader http;
+
+    StepReader(Faults faults, Predicate<String> handlerKnown) {
+        this.faults = faults;
+        this.handlerKnown = handlerKnown;
+        this.values = new ValueReader(faults);
+        this.http = new HttpRequestReader(faults, values);
+    }
+
+    Step step(Fields fields, String id, Set<String> variables) {
+        String handler = fields.require("handler", node -> node.isString() && !node.stringValue().isBlank(), "the name of a handler", Json.NODES.stringNode(""))
+                .stringValue();
+        if (!handler.isEmpty() && !handlerKnown.test(handler)) {
+            fields.fault("UNKNOWN_HANDLER", "handler", "no handler is named " + handler);
+        }
+        Effect effect = effect(fields, variables);
+        JsonNode params = fields.get("params");
+        Compiled compiled;
+        boolean keyHeader = false;
+        boolean reads = false;
+        if (handler.equals("http_request")) {
+            HttpRequestReader.Request request = http.read(params, fields.at("params"), effect, variables);
+            compiled = request.params();
+            keyHeader = request.keyHeader();
+            reads = request.reads();
+        } else {
+            compiled = params == null ? new Values.Constant(Json.NODES.objectNode()) : values.value(params, fields.at("params"), variables);
+        }
+        boolean effectful = !PURE.contains(handler) && !reads;
+        if (effectful && (effect == null || effect.key() == null) && !keyHeader) {
+            faults.warn("EFFECT_WITHOUT_KEY", fields.pointer, "the effect has neither an idempotency key nor a verifier: an unknown outcome needs a person");
+        }
+        Duration timeout = fields.duration("timeout");
+        if (timeout != null && timeout.compareTo(LEASE) > 0 && effectful) {
+            faults.warn("TIMEOUT_OVER_LEASE", fields.at("timeout"), "the timeout is longer than the lease of " + LEASE.toSeconds() + " s");
+        }
+        if (timeout != null && timeout.isZero()) {
+            fields.fault("INVALID_DURATION", "timeout", "timeout must be longer than nothing");
+        }
+        Value delay = delay(fields, variables);
+        Retry retry = retry(fields);
+        Expression when = values.condition(fields, "when", false);
+        List<OnUnknown> onUnknown = SequenceParser.onUnknown(fields);
+        boolean complete = clientErrorComplete(fields);
+        Expression successWhen = values.condition(fields, "success_when", false);
+        JsonNode outputSchema = SequenceParser.schema(fields, "output_schema");
+        if (!fields.flag("cancellable", true)) {
+            fields.fault("UNSUPPORTED", "cancellable", "cancellable: false is not supported yet");
+        }
+        fields.unsupported("rate_limit_key", "send_window", "context_access", "wait_for_input", "queue_name", "deadline", "on_deadline_breach",
+                "fallback_handler", "cache_key", "compensation");
+        return new Step(id, handler, compiled, delay, retry, timeout, when, effect, onUnknown, complete, successWhen, outputSchema);
+    }
+
+    /** {@code {duration: ..}}, or the duration itself; resolves to integer milliseconds unless it is a template or an expression. */
+    private @Nullable Value delay(Fields fields, Set<String> variables) {
+        JsonNode delay = fields.get("delay");
+        if (delay == null) {
+            return null;
+        }
+        if (!delay.isObject()) {
+            return delayValue(fields, "delay", delay, variables);
+        }
+        Fields inner = new Fields(delay, fields.at("delay"), faults);
+        JsonNode duration = inner.require("duration", node -> node.isString() || node.isIntegralNumber(), "a duration", Json.NODES.missingNode());
+        inner.unsupported("business_days_only", "jitter", "holidays", "fire_at_local", "timezone");
+        inner.done();
+        return duration.isMissingNode() ? null : delayValue(inner, "duration", duration, variables);
+    }
+
+    private @Nullable Value delayValue(Fields fields, String name, JsonNode node, Set<String> variables) {
+        Compiled value = values.value(node, fields.at(name), variables);
+        if (value instanceof Values.Constant) {
+            Duration duration = fields.duration(name);
+            return duration == null ? null : new Values.Constant(Json.NODES.numberNode(duration.toMillis()));
+        }
+        return value;
+    }
+
+    private Retry retry(Fields fields) {
+        JsonNode node = fields.optional("retry", JsonNode::isObject, "an object");
+        if (node == null) {
+            return Retry.NONE;
+        }
+        Fields retry = new Fields(node, fields.at("retry"), faults);
+        Duration initial = retry.duration("initial_backoff");
+        Duration max = retry.duration("max_backoff");
+        JsonNode jitter = retry.get("jitter");
+        List<String> codes = new ArrayList<>();
+        JsonNode list = retry.optional("non_retryable_codes", JsonNode::isArray, "a list of codes");
+        if (list != null) {
+            list.forEach(code -> codes.add(code.asString("")));
+        }
+        Duration first = initial == null ? DEFAULT_BACKOFF : initial;
+        Retry result = new Retry(
+                retry.integer("max_attempts", 1, MAX_ATTEMPTS, DEFAULT_ATTEMPTS),
+                first,
+                max != null ? max : first.compareTo(DEFAULT_MAX_BACKOFF) > 0 ? first : DEFAULT_MAX_BACKOFF,
+                retry.number("backoff_multiplier", 1, 100, 2.0),
+                jitter != null && jitter.isBoolean() ? jitter.booleanValue() ? 1 : 0 : retry.number("jitter", 0, 1, 0),
+                values.condition(retry, "retry_if", false),
+                List.copyOf(codes));
+        retry.done();
+        return result;
+    }
+
+    /** Seed 004 writes {@code clientErrorMode}. */
+    private static boolean clientErrorComplete(Fields fields) {
+        boolean complete = false;
+        for (String name : List.of("client_error_mode", "clientErrorMode")) {
+            JsonNode mode = fields.optional(
+                    name, node -> node.asString("").equals("complete") || node.asString("").equals("fail"), "complete or fail");
+            complete |= mode != null && mode.stringValue().equals("complete");
+        }
+        if (fields.has("client_error_mode") && fields.has("clientErrorMode")) {
+            fields.fault("INVALID_VALUE", "clientErrorMode", "client_error_mode is given twice");
+        }
+        return complete;
+    }
+
+    private @Nullable Effect effect(Fields fields, Set<String> variables) {
+        JsonNode node = fields.optional("effect", JsonNode::isObject, "an object");
+        if (node == null) {
+            return null;
+        }
+        Fields effect = new Fields(node, fields.at("effect"), faults);
+        Compiled key = null;
+        String header = Effect.DEFAULT.keyHeader();
+        Duration window = null;
+        JsonNode contract = effect.optional("idempotency", JsonNode::isObject, "an object {key, header, window}");
+        if (contract != null) {
+            Fields idempotency = new Fields(contract, effect.at("idempotency"), faults);
+            JsonNode written = idempotency.require("key", value -> true, "a value", Json.NODES.missingNode());
+            key = written.isMissingNode() ? null : values.key(written, idempotency.at("key"), variables);
+            String name = idempotency.text("header");
+            if (name != null) {
+                header = name;
+                http.checkName(name, idempotency.at("header"));
+            }
+            window = idempotency.duration("window");
+            idempotency.done();
+        }
+        Duration settle = effect.duration("settle");
+        refine(effect, "on_conflict", "rejected");
+        refine(effect, "repeats", "refused");
+        effect.unsupported("verify", "resend");
+        Effect result = new Effect(
+                effect.text("name"),
+                key,
+                header,
+                window,
+                values.expression(effect, "receipt_id"),
+                labels(effect, variables),
+                statusMap(effect),
+                settle == null ? Effect.DEFAULT_SETTLE : settle);
+        effect.done();
+        return result;
+    }
+
+    private static void refine(Fields effect, String name, String built) {
+        String given = effect.text(name);
+        if (given != null && !given.equals(built)) {
+            effect.fault("UNSUPPORTED", name, name + ": " + given + " is not supported yet");
+        }
+    }
+
+    private Map<String, Value> labels(Fields effect, Set<String> variables) {
+        Map<String, Value> labels = new LinkedHashMap<>();
+        JsonNode node = effect.optional("labels", JsonNode::isObject, "an object");
+        if (node != null) {
+            for (Map.Entry<String, JsonNode> label : node.properties()) {
+                labels.put(label.getKey(), values.value(label.getValue(), effect.at("labels") + "/" + Pointers.escape(label.getKey()), variables));
+            }
+        }
+        return labels;
+    }
+
+    private Map<Integer, String> statusMap(Fields effect) {
+        Map<Integer, String> map = new LinkedHashMap<>();
+        JsonNode node = effect.optional("status", JsonNode::isObject, "an object");
+        if (node != null) {
+            for (Map.Entry<String, JsonNode> entry : node.properties()) {
+                String outcome = entry.getValue().asString("");
+                if (!entry.getKey().matches("[1-5]\\d\\d") || !STATUS_OUTCOMES.contains(outcome)) {
+                    faults.add(
+                            "INVALID_VALUE",
+                            effect.at("status") + "/" + Pointers.escape(entry.getKey()),
+                            "an entry maps an HTTP status to " + String.join(", ", STATUS_OUTCOMES) + Fields.near(outcome, STATUS_OUTCOMES));
+                } else {
+                    map.put(Integer.valueOf(entry.getKey()), outcome);
+                }
+            }
+        }
+        return map;
+    }
+}

@@ -1,0 +1,82 @@
+package dev.waybill.engine;
+
+import dev.waybill.EngineOptions;
+import dev.waybill.store.Commit;
+import dev.waybill.store.CommitAnswer;
+import dev.waybill.store.Store;
+import dev.waybill.store.StoreException;
+import dev.waybill.store.UnclearCommitException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
+import java.util.UUID;
+
+/**
+ * Writes the moves of this node's turns, sharded by instance. An answer is always certain: an unclear COMMIT is submitted again with
+ * the same transition ids until the database says what became of it; an unreachable database is waited for (the answers of calls wait in
+ * memory meanwhile). After any trouble the ledger is checked before another intent may commit (semantics.md section 8, After a failover).
+ */
+final class Committer implements AutoCloseable {
+    private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+    private static final long MAX_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final List<Batcher<Commit, CommitAnswer>> shards = new ArrayList<>();
+    private final Store store;
+    private final Supplier<UUID> node;
+    private final Ledger ledger;
+    private final Meter meter;
+    private volatile boolean closing;
+
+    Committer(Store store, Supplier<UUID> node, Ledger ledger, EngineOptions options, Meter meter) {
+        this.store = store;
+        this.node = node;
+        this.ledger = ledger;
+        this.meter = meter;
+        for (int i = 0; i < options.committers(); i++) {
+            shards.add(new Batcher<>("waybill-committer-" + i, options.maxBatch(), this::write));
+        }
+    }
+
+    CompletableFuture<CommitAnswer> submit(Commit commit) {
+        long mixed = commit.instance().id().getMostSignificantBits() ^ commit.instance().id().getLeastSignificantBits();
+        return shards.get(Math.floorMod(Long.hashCode(mixed), shards.size())).submit(commit);
+    }
+
+    private List<CommitAnswer> write(List<Commit> batch) {
+        boolean again = false;
+        long pause = FIRST_PAUSE_NANOS;
+        while (true) {
+            try {
+                ledger.checkIfSuspect();
+                List<CommitAnswer> answers = store.commit(node.get(), batch, again);
+                meter.count("waybill_commits_total", 1);
+                meter.record("waybill_commit_batch_size", batch.size());
+                return answers;
+            } catch (UnclearCommitException e) {
+                again = true;
+                ledger.suspect();
+                meter.count("waybill_commits_unclear_total", 1);
+                if (closing) {
+                    throw e;
+                }
+            } catch (StoreException e) {
+                ledger.suspect();
+                meter.count("waybill_commits_refused_total", 1);
+                if (closing) {
+                    throw e;
+                }
+            }
+            LockSupport.parkNanos(pause);
+            pause = Math.min(pause * 2, MAX_PAUSE_NANOS);
+        }
+    }
+
+    @Override
+    public void close() {
+        closing = true;
+        shards.forEach(Batcher::close);
+    }
+}

@@ -1,0 +1,56 @@
+package dev.waybill.engine;
+
+import dev.waybill.definition.Sequence.Step;
+import dev.waybill.model.Problem;
+import dev.waybill.store.ReceiptRow;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** What the evaluator found: what may run now, what waits for what, and how the whole stands. */
+final class Decision {
+
+    /** How a block, or the whole run, stands. */
+    sealed interface Status {
+        record Done() implements Status {}
+
+        /** Some branch runs, can run, or waits. */
+        record Pending() implements Status {}
+
+        record Failed(List<Failure> failures) implements Status {}
+    }
+
+    /**
+     * @param path where it failed
+     */
+    record Failure(String path, Problem problem) {}
+
+    static final Status DONE = new Status.Done();
+    static final Status PENDING = new Status.Pending();
+
+    /**
+     * A step that may run now.
+     *
+     * @param copyOf the receipt whose frozen request an automatic attempt repeats; null = resolve params anew
+     */
+    record Ready(Step step, String path, RunScope scope, int attempt, @Nullable ReceiptRow copyOf) {}
+
+    /**
+     * A branch that is blocked.
+     *
+     * @param reason      timer, retry, effect_unknown, effect_abandoned, output_lost ..
+     * @param receipt     the receipt it waits for, or null
+     * @param dueInMillis when it is worth looking again; null = only news helps
+     */
+    record Waiting(String reason, String path, @Nullable UUID receipt, @Nullable Long dueInMillis) {}
+
+    final List<Ready> ready = new ArrayList<>();
+    final List<Waiting> waiting = new ArrayList<>();
+    /** Effects that are unknown and whose policy is to fail the run (semantics.md section 5, fail). */
+    final List<Waiting> blocked = new ArrayList<>();
+    /** An uncaught failure beside branches that still run: nothing new may start. */
+    boolean failing;
+
+    Status status = PENDING;
+}

@@ -1,0 +1,137 @@
+package dev.waybill.engine;
+
+import dev.waybill.definition.EvaluationException;
+import dev.waybill.definition.Keys;
+import dev.waybill.definition.Sequence.Effect;
+import dev.waybill.definition.Sequence.Step;
+import dev.waybill.definition.Value;
+import dev.waybill.engine.Decision.Ready;
+import dev.waybill.handler.EffectHandler;
+import dev.waybill.handler.EffectHandler.EffectCall;
+import dev.waybill.handler.EffectHandler.Preparation;
+import dev.waybill.handler.StepRequest;
+import dev.waybill.json.Fingerprints;
+import dev.waybill.model.EffectKind;
+import dev.waybill.model.Problem;
+import dev.waybill.model.ReceiptId;
+import dev.waybill.store.ReceiptRow;
+import java.time.Duration;
+import java.util.Map;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * Opens effects: resolves and validates everything that can be, freezes the request, and makes the receipt that must be durable before
+ * a byte leaves (semantics.md section 4, 1 and 3). Nothing here sends.
+ */
+final class EffectGuard {
+    private final Engine engine;
+
+    EffectGuard(Engine engine) {
+        this.engine = engine;
+    }
+
+    /**
+     * A request whose params are resolved.
+     *
+     * @param timeout connect to last byte
+     */
+    record Resolved(JsonNode params, @Nullable String key, Duration timeout) {}
+
+    /** A request that passed every check: what will be durable, and what will then be called. */
+    record Opened(ReceiptRow receipt, EffectCall call, Duration timeout) {}
+
+    /**
+     * Resolves the params of a step, or copies the frozen request of the attempt before.
+     *
+     * @throws EvaluationException when they cannot be resolved: the step fails with nothing sent
+     */
+    Resolved resolve(Ready ready) throws EvaluationException {
+        Step step = ready.step();
+        ReceiptRow copy = ready.copyOf();
+        if (copy != null) {
+            JsonNode frozen = EngineJson.read(copy.request());
+            if (!Fingerprints.isScrubbed(frozen)) {
+                return new Resolved(frozen, copy.idempotencyKey(), timeout(step, frozen));
+            }
+        }
+        JsonNode params = step.params().resolve(ready.scope());
+        Effect effect = effect(step);
+        String key = effect.key() == null ? null : Keys.resolve(effect.key(), ready.scope());
+        if (copy != null && !Fingerprints.requestSha256(params).equals(copy.requestSha256())) {
+            throw new EvaluationException(Problem.of(
+                    "PARAMS_CHANGED",
+                    "the request of " + ready.path() + " is not the one that attempt " + copy.attempt()
+                            + " froze; an automatic attempt must repeat it"));
+        }
+        return new Resolved(params, key, timeout(step, params));
+    }
+
+    /** Lets the handler check the request; may resolve names. */
+    Preparation prepare(Ready ready, EffectHandler handler, Resolved resolved) {
+        Effect effect = effect(ready.step());
+        return handler.prepare(new StepRequest(
+                resolved.params(),
+                resolved.key(),
+                resolved.key() == null ? null : effect.keyHeader(),
+                effect.statusMap(),
+                ready.scope().state().key.tenant(),
+                engine.secrets(),
+                resolved.timeout(),
+                engine.options().maxReplyBytes()));
+    }
+
+    /** The receipt of this attempt, as it becomes durable with {@code transitionId}. */
+    ReceiptRow receipt(Ready ready, Resolved resolved, UUID transitionId) throws EvaluationException {
+        RunState state = ready.scope().state();
+        Step step = ready.step();
+        Effect effect = effect(step);
+        UUID id = ReceiptId.of(state.execution, state.key.id(), ready.path(), ready.attempt());
+        ReceiptRow copy = ready.copyOf();
+        long quietInMillis =
+                engine.options().sendDeadline().toMillis() + resolved.timeout().toMillis() + effect.settle().toMillis();
+        Long window = effect.key() == null || effect.keyWindow() == null ? null : effect.keyWindow().toMillis();
+        if (copy != null) {
+            return new ReceiptRow(
+                    id, state.execution, ready.path(), ready.attempt(), false, copy.kind(), copy.handler(), copy.destination(),
+                    copy.destinationFingerprint(), copy.idempotencyKey(), copy.requestSha256(), copy.request(), state.claim,
+                    engine.node().incarnation(), transitionId, quietInMillis, window, null, copy.labels(), null, null);
+        }
+        String handler = step.handler();
+        JsonNode params = resolved.params();
+        Fingerprints.Destination destination = Fingerprints.destination(handler, params);
+        return new ReceiptRow(
+                id, state.execution, ready.path(), ready.attempt(), false, EffectKind.ofHandler(handler), handler,
+                destination.text(), destination.fingerprint(), resolved.key(), Fingerprints.requestSha256(params),
+                EngineJson.write(Fingerprints.scrubForStorage(params)), state.claim,
+                engine.node().incarnation(), transitionId, quietInMillis, window, null, labels(effect, ready), null, null);
+    }
+
+    private static @Nullable String labels(Effect effect, Ready ready) throws EvaluationException {
+        if (effect.labels().isEmpty()) {
+            return null;
+        }
+        ObjectNode labels = JsonNodeFactory.instance.objectNode();
+        for (Map.Entry<String, Value> label : effect.labels().entrySet()) {
+            labels.set(label.getKey(), label.getValue().resolve(ready.scope()));
+        }
+        return EngineJson.write(labels);
+    }
+
+    private Duration timeout(Step step, JsonNode params) {
+        if (step.timeout() != null) {
+            return step.timeout();
+        }
+        JsonNode millis = params.get("timeout_ms");
+        return millis != null && millis.isIntegralNumber() && millis.canConvertToInt() && millis.asInt() > 0
+                ? Duration.ofMillis(millis.asInt())
+                : engine.options().stepTimeout();
+    }
+
+    static Effect effect(Step step) {
+        return step.effect() == null ? Effect.DEFAULT : step.effect();
+    }
+}

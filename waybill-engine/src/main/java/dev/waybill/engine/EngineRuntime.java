@@ -1,0 +1,175 @@
+package dev.waybill.engine;
+
+import dev.waybill.EngineOptions;
+import dev.waybill.handler.Handler;
+import dev.waybill.json.SecretSource;
+import dev.waybill.model.Claim;
+import dev.waybill.model.InstanceKey;
+import dev.waybill.model.InstanceState;
+import dev.waybill.store.InstanceRecord;
+import dev.waybill.store.InstanceSnapshot;
+import dev.waybill.store.Start;
+import dev.waybill.store.StartAnswer;
+import dev.waybill.store.Store;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Semaphore;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One running node: lease, committer, scheduler and the turns, wired together. */
+public final class EngineRuntime implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(EngineRuntime.class);
+
+    private final Store store;
+    private final EngineOptions options;
+    private final Engine engine;
+    private final Scheduler scheduler;
+    private final Committer committer;
+    private final LateTruth lateTruth;
+    private final NodeLease node;
+    private final Ledger ledger;
+    private final Batcher<Start, StartAnswer> starter;
+    private final Batcher<Start, StartAnswer> keyedStarter;
+    private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
+    private final Meter meter;
+    private volatile boolean closing;
+
+    /**
+     * @param onIncarnation told of every incarnation of this node before it is registered
+     * @param wall          only for the last look's clock-jump check; leases and due times use the database's clock
+     */
+    public EngineRuntime(
+            Store store,
+            EngineOptions options,
+            Function<String, @Nullable Handler> handlers,
+            SecretSource secrets,
+            SequenceCache sequences,
+            Supplier<UUID> ids,
+            RandomGenerator random,
+            InstantSource wall,
+            Meter meter,
+            CrashPoints points,
+            String nodeName,
+            Consumer<UUID> onIncarnation) {
+        this.store = store;
+        this.options = options;
+        this.meter = meter;
+        this.ledger = new Ledger(store, ids, meter);
+        if (options.restored()) {
+            int paused = ledger.pauseUnfinished();
+            LOG.warn("LEDGER_MAY_BE_BEHIND the store was restored: {} unfinished runs are paused until 'waybill store accept'", paused);
+        }
+        this.node = new NodeLease(store, nodeName, options, ids, onIncarnation);
+        this.committer = new Committer(store, node::incarnation, ledger, options, meter);
+        this.lateTruth = new LateTruth(store, sequences, ids, random, meter, this::nudge);
+        this.engine = new Engine(
+                node, store, options, handlers, sequences, secrets, committer, lateTruth, ledger,
+                new Semaphore(options.maxCallsInFlight()), ids, random, meter, points);
+        this.scheduler = new Scheduler(engine, wall, () -> listeners.forEach(Runnable::run));
+        this.starter = new Batcher<>("waybill-starter", options.maxBatch(), this::writeStarts);
+        this.keyedStarter = new Batcher<>("waybill-starter-keyed", options.maxBatch(), this::writeStarts);
+        scheduler.start();
+    }
+
+    private List<StartAnswer> writeStarts(List<Start> batch) {
+        meter.count("waybill_start_commits_total", 1);
+        return store.start(node.incarnation(), batch);
+    }
+
+    /**
+     * Creates the instance; when this returns it is durable. Where this node has room and the run is due, the claim comes with it.
+     *
+     * @throws dev.waybill.store.StoreException when the database refused it; nothing is durable then
+     * @throws dev.waybill.store.UnclearCommitException when nobody can say; repeat with the same idempotency key
+     */
+    public StartAnswer start(Start start) {
+        boolean eager = start.fireInMillis() == 0 && scheduler.enter();
+        Claim claim = eager ? new Claim(1, engine.ids().get()) : null;
+        Start asked = new Start(
+                start.instance(), start.execution(), start.sequenceId(), start.namespace(), start.priority(), start.fireInMillis(),
+                start.context(), start.metadata(), start.dedupScope(), start.dedupKey(), start.payloadSha256(), claim);
+        boolean adopted = false;
+        try {
+            StartAnswer answer = (start.dedupKey() == null ? starter : keyedStarter).submit(asked).join();
+            if (answer instanceof StartAnswer.Created created) {
+                meter.count("waybill_starts_total", 1);
+                if (claim != null && created.claimed()) {
+                    adopted = true;
+                    scheduler.adopt(fresh(asked, claim, created));
+                } else {
+                    scheduler.nudge();
+                }
+            }
+            return answer;
+        } catch (CompletionException e) {
+            if (e.getCause() instanceof RuntimeException cause) {
+                throw cause;
+            }
+            throw e;
+        } finally {
+            if (eager && !adopted) {
+                scheduler.leave();
+            }
+        }
+    }
+
+    private InstanceSnapshot fresh(Start start, Claim claim, StartAnswer.Created created) {
+        InstanceRecord instance = new InstanceRecord(
+                start.instance(), start.execution(), start.sequenceId(), start.namespace(), InstanceState.RUNNING, start.priority(), null,
+                claim, node.incarnation(), 0, false, false, 0, null, null, start.context(), start.metadata(), start.dedupKey(),
+                created.databaseNow(), created.databaseNow());
+        return new InstanceSnapshot(instance, List.of(), List.of(), List.of(), created.databaseNow());
+    }
+
+    /** The state of a run as a turn would see it; for people. */
+    public @Nullable RunInspection inspect(InstanceKey key) {
+        InstanceSnapshot snapshot = store.load(key).orElse(null);
+        Engine.Loaded loaded = snapshot == null ? null : engine.sequences().get(key.tenant(), snapshot.instance().sequenceId());
+        return snapshot == null || loaded == null ? null : RunInspection.of(snapshot, loaded);
+    }
+
+    /** Somebody wrote news about this instance. */
+    public void nudge(InstanceKey instance) {
+        scheduler.nudge(instance);
+    }
+
+    /** Calls {@code listener} whenever this node may have changed something, until the answer is closed. */
+    public AutoCloseable listen(Runnable listener) {
+        listeners.add(listener);
+        return () -> listeners.remove(listener);
+    }
+
+    public boolean ready() {
+        return !closing && node.alive();
+    }
+
+    /** This process start's id in the list of nodes. */
+    public UUID incarnation() {
+        return node.incarnation();
+    }
+
+
+    @Override
+    public void close() {
+        if (closing) {
+            return;
+        }
+        closing = true;
+        starter.close();
+        keyedStarter.close();
+        scheduler.drain(options.drain());
+        scheduler.close();
+        lateTruth.close();
+        committer.close();
+        node.close();
+    }
+}

@@ -1,0 +1,171 @@
+package dev.waybill.engine;
+
+import dev.waybill.engine.Decision.Ready;
+import dev.waybill.engine.RunState.Attempt;
+import dev.waybill.model.EffectState;
+import dev.waybill.model.InstanceKey;
+import dev.waybill.model.InstanceState;
+import dev.waybill.model.Outcome;
+import dev.waybill.store.BlockRow;
+import dev.waybill.store.Event;
+import dev.waybill.store.EvidenceRow;
+import dev.waybill.store.InstanceSnapshot;
+import dev.waybill.store.JournalRow;
+import dev.waybill.store.OutsideAnswer;
+import dev.waybill.store.OutsideMove;
+import dev.waybill.store.Store;
+import dev.waybill.store.StoreException;
+import dev.waybill.store.UnclearCommitException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * A first-hand answer that arrives after its owner lost the claim is never thrown away (semantics.md section 5, late truth). If the
+ * receipt is still dispatched or unknown and no newer send exists, the answer settles it; otherwise it becomes evidence, and evidence
+ * that contradicts a settled receipt raises {@code effect.contradiction} and changes nothing.
+ */
+final class LateTruth {
+    static final String ACTOR = "engine-late";
+    private static final Logger LOG = LoggerFactory.getLogger(LateTruth.class);
+    private static final long PAUSE_NANOS = 100_000_000L;
+    private static final long MAX_PAUSE_NANOS = 2_000_000_000L;
+
+    private final Store store;
+    private final SequenceCache sequences;
+    private final Supplier<UUID> ids;
+    private final RandomGenerator random;
+    private final Meter meter;
+    private final Consumer<InstanceKey> wake;
+    private volatile boolean closing;
+
+    LateTruth(
+            Store store,
+            SequenceCache sequences,
+            Supplier<UUID> ids,
+            RandomGenerator random,
+            Meter meter,
+            Consumer<InstanceKey> wake) {
+        this.store = store;
+        this.sequences = sequences;
+        this.ids = ids;
+        this.random = random;
+        this.meter = meter;
+        this.wake = wake;
+    }
+
+    /** Records the outcome of a call whose turn no longer owns its instance; returns when it is durable. Call it from a virtual thread. */
+    void record(InstanceKey instance, Ready sent, UUID receipt, Outcome outcome) {
+        long pause = PAUSE_NANOS;
+        while (true) {
+            try {
+                if (attempt(instance, sent, receipt, outcome)) {
+                    return;
+                }
+            } catch (StoreException | UnclearCommitException e) {
+                if (closing) {
+                    LOG.error("the late answer of effect {} could not be stored before the engine closed: {}", receipt, outcome, e);
+                    return;
+                }
+                LOG.warn("the late answer of effect {} waits for the database: {}", receipt, e.getMessage());
+            }
+            LockSupport.parkNanos(pause);
+            pause = Math.min(pause * 2, MAX_PAUSE_NANOS);
+        }
+    }
+
+    void close() {
+        closing = true;
+    }
+
+    private boolean attempt(InstanceKey instance, Ready sent, UUID receiptId, Outcome outcome) {
+        InstanceSnapshot snapshot = store.load(instance).orElse(null);
+        Engine.Loaded loaded = snapshot == null ? null : sequences.get(instance.tenant(), snapshot.instance().sequenceId());
+        if (snapshot == null || loaded == null) {
+            LOG.error("the late answer of effect {} has no run to go to ({} is gone): {}", receiptId, instance, outcome);
+            return true;
+        }
+        RunState state = new RunState(loaded.sequence(), snapshot, EngineJson.read(snapshot.instance().context()), EngineJson::read);
+        List<Attempt> attempts = state.attempts(sent.path());
+        Attempt attempt = attempts.stream().filter(a -> a.receipt.id().equals(receiptId)).findFirst().orElse(null);
+        if (attempt == null) {
+            LOG.error("the late answer of effect {} has no receipt: {}", receiptId, outcome);
+            return true;
+        }
+        boolean newest = attempts.getLast() == attempt;
+        UUID transition = ids.get();
+        Ready here = new Ready(
+                sent.step(),
+                sent.path(),
+                new RunScope(state, loaded.stepIds(), sent.scope().prefix(), sent.scope().variables(), sent.path(), sent.attempt()),
+                sent.attempt(),
+                null);
+        Settlement.Settled settled = Settlement.settle(here, attempt, attempts, outcome, state, transition, random, ACTOR);
+        JournalRow row = settled.row();
+        OutsideMove move = newest && attempt.state().unresolved() && attempt.state().canMoveTo(row.to())
+                ? settling(state, here, settled, transition)
+                : evidence(state, attempt, row, outcome, transition);
+        OutsideAnswer answer = store.settleFromOutside(move);
+        if (answer instanceof OutsideAnswer.Applied) {
+            meter.count("waybill_late_truth_total", 1, "result", move.journal().isEmpty() ? "evidence" : "settled");
+            wake.accept(instance);
+            return true;
+        }
+        return answer instanceof OutsideAnswer.NotFound;
+    }
+
+    private OutsideMove settling(RunState state, Ready ready, Settlement.Settled settled, UUID transition) {
+        List<BlockRow> rows = new ArrayList<>();
+        if (settled.error() != null) {
+            rows.add(new BlockRow(
+                    ready.path(), state.nextN(ready.path()), BlockRow.Kind.ERROR, EngineJson.write(Problems.json(settled.error())), null,
+                    transition, null));
+        }
+        if (settled.output() != null) {
+            rows.add(new BlockRow(
+                    ready.path(), state.nextN(ready.path()), BlockRow.Kind.OUTPUT, EngineJson.write(settled.output()), null, transition,
+                    null));
+        }
+        return new OutsideMove(
+                state.key, transition, null, Set.of(), List.of(), List.of(settled.row()), List.of(), rows, null, null,
+                Set.of(InstanceState.WAITING), false, null, List.of(), null);
+    }
+
+    private OutsideMove evidence(RunState state, Attempt attempt, JournalRow row, Outcome outcome, UUID transition) {
+        ObjectNode body = JsonNodeFactory.instance.objectNode();
+        body.put("outcome", row.to().wire());
+        body.put("reason", row.reason());
+        body.put("provider_receipt_id", row.providerReceiptId());
+        body.put("receipt_state", attempt.state().wire());
+        boolean contradicts = contradicts(attempt.state(), row.to());
+        EvidenceRow evidence = new EvidenceRow(
+                attempt.receipt.path(), attempt.receipt.attempt(), contradicts ? "contradiction" : "late_answer", ACTOR,
+                EngineJson.write(body), outcome.reply() == null ? null : outcome.reply().body(), null);
+        List<Event> events = contradicts
+                ? List.of(Events.contradiction(
+                        state.key, attempt.receipt, "a late answer says " + row.to().wire() + ", the receipt is " + attempt.state().wire()))
+                : List.of();
+        if (contradicts) {
+            LOG.error(
+                    "EFFECT_CONTRADICTION effect {} is {} but its late answer says {}: waybill effects show {}",
+                    attempt.receipt.id(), attempt.state().wire(), row.to().wire(), attempt.receipt.id());
+        }
+        return new OutsideMove(
+                state.key, transition, null, Set.of(), List.of(), List.of(), List.of(evidence), List.of(), null, null, Set.of(), false,
+                null, events, null);
+    }
+
+    private static boolean contradicts(EffectState now, EffectState late) {
+        boolean saysNo = now == EffectState.NOT_APPLIED || now == EffectState.ABANDONED;
+        return (saysNo && late == EffectState.COMMITTED) || (now.applied() && late == EffectState.NOT_APPLIED);
+    }
+}

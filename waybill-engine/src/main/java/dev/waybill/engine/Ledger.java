@@ -1,0 +1,165 @@
+package dev.waybill.engine;
+
+import dev.waybill.model.EffectState;
+import dev.waybill.model.InstanceKey;
+import dev.waybill.model.InstanceState;
+import dev.waybill.store.Event;
+import dev.waybill.store.InstanceRecord;
+import dev.waybill.store.JournalRow;
+import dev.waybill.store.JournalRow.OutputState;
+import dev.waybill.store.OutsideAnswer;
+import dev.waybill.store.OutsideMove;
+import dev.waybill.store.Queries.InstanceFilter;
+import dev.waybill.store.ReceiptRow;
+import dev.waybill.store.Store;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Remembers what this node dispatched in the last minutes and compares it with the database after trouble: a failover or a restore that
+ * lost dispatched rows erases the only proof that something was sent. Then nothing more is dispatched: the missing receipts are put
+ * back as unknown and every unfinished run is paused, {@code ledger_may_be_behind}, until a person accepts (semantics.md section 8).
+ */
+final class Ledger {
+    static final String REASON = "ledger_may_be_behind";
+    private static final Logger LOG = LoggerFactory.getLogger(Ledger.class);
+    /** At most this long and this many: an asynchronous standby is behind by seconds, not minutes. */
+    private static final Duration REMEMBER = Duration.ofMinutes(5);
+
+    private static final int MAX_REMEMBERED = 50_000;
+    private static final int PAGE = 500;
+    private static final Set<InstanceState> UNFINISHED =
+            Set.of(InstanceState.SCHEDULED, InstanceState.RUNNING, InstanceState.WAITING);
+
+    private record Dispatched(InstanceKey instance, ReceiptRow receipt, long nanos) {}
+
+    private final Store store;
+    private final Supplier<UUID> ids;
+    private final Meter meter;
+    private final ArrayDeque<Dispatched> remembered = new ArrayDeque<>();
+    private volatile boolean suspect;
+
+    Ledger(Store store, Supplier<UUID> ids, Meter meter) {
+        this.store = store;
+        this.ids = ids;
+        this.meter = meter;
+    }
+
+    void dispatched(InstanceKey instance, List<ReceiptRow> receipts) {
+        long now = System.nanoTime();
+        synchronized (remembered) {
+            for (ReceiptRow receipt : receipts) {
+                remembered.addLast(new Dispatched(instance, receipt, now));
+            }
+            while (!remembered.isEmpty()
+                    && (remembered.size() > MAX_REMEMBERED || now - remembered.getFirst().nanos > REMEMBER.toNanos())) {
+                remembered.removeFirst();
+            }
+        }
+    }
+
+    /** A connection was lost or a verb failed: another database may answer next. */
+    void suspect() {
+        suspect = true;
+    }
+
+    /** Compares memory and database if there was trouble; call it before anything may be dispatched again. */
+    synchronized void checkIfSuspect() {
+        if (!suspect) {
+            return;
+        }
+        List<Dispatched> all;
+        synchronized (remembered) {
+            all = List.copyOf(remembered);
+        }
+        Map<String, Map<UUID, Dispatched>> byTenant = new HashMap<>();
+        for (Dispatched one : all) {
+            byTenant.computeIfAbsent(one.instance.tenant(), t -> new HashMap<>()).put(one.receipt.id(), one);
+        }
+        List<Dispatched> missing = new ArrayList<>();
+        byTenant.forEach((tenant, receipts) -> {
+            Set<UUID> there = new HashSet<>(store.existingReceipts(tenant, receipts.keySet()));
+            receipts.forEach((id, one) -> {
+                if (!there.contains(id)) {
+                    missing.add(one);
+                }
+            });
+        });
+        if (!missing.isEmpty()) {
+            LOG.error(
+                    "LEDGER_MAY_BE_BEHIND {} receipts that were dispatched are missing from {}: unfinished runs are paused until"
+                            + " 'waybill store accept'",
+                    missing.size(),
+                    store.description());
+            meter.count("waybill_ledger_behind_total", missing.size());
+            reassert(missing);
+            pauseUnfinished();
+        }
+        suspect = false;
+    }
+
+    private void reassert(List<Dispatched> missing) {
+        Map<InstanceKey, List<ReceiptRow>> byInstance = new HashMap<>();
+        for (Dispatched one : missing) {
+            byInstance.computeIfAbsent(one.instance, i -> new ArrayList<>()).add(one.receipt);
+        }
+        byInstance.forEach((instance, receipts) -> {
+            UUID transition = ids.get();
+            List<JournalRow> journal = new ArrayList<>();
+            List<Event> events = new ArrayList<>();
+            for (ReceiptRow receipt : receipts) {
+                journal.add(unknown(receipt, transition));
+                events.add(Events.effectUnknown(instance, receipt, REASON));
+            }
+            OutsideMove move = new OutsideMove(
+                    instance, transition, null, Set.of(), receipts, journal, List.of(), List.of(), null, null, Set.of(), true,
+                    pauseReasons(), events, null);
+            if (store.settleFromOutside(move) instanceof OutsideAnswer.NotFound) {
+                LOG.error("LEDGER_MAY_BE_BEHIND run {} itself is missing; it had dispatched {}", instance,
+                        receipts.stream().map(ReceiptRow::id).toList());
+            }
+        });
+    }
+
+    private static JournalRow unknown(ReceiptRow receipt, UUID transition) {
+        return new JournalRow(
+                receipt.path(), receipt.attempt(), 1, EffectState.DISPATCHED, EffectState.UNKNOWN, "recovery", null, transition, null,
+                REASON, "the database lost this receipt after it was dispatched", null, null, true, null, null, OutputState.NONE, null,
+                null);
+    }
+
+    static String pauseReasons() {
+        return "[{\"reason\":\"" + REASON + "\",\"next\":\"waybill store accept\"}]";
+    }
+
+    /** Pauses every unfinished run of every tenant; also what {@code --restored} does at start. */
+    int pauseUnfinished() {
+        int paused = 0;
+        while (true) {
+            List<InstanceRecord> page = store.queries().instances(new InstanceFilter(InstanceFilter.ALL_TENANTS, UNFINISHED, null, Map.of(), null, PAGE, 0));
+            int moved = 0;
+            for (InstanceRecord one : page) {
+                OutsideAnswer answer = store.settleFromOutside(new OutsideMove(
+                        one.key(), ids.get(), null, UNFINISHED, List.of(), List.of(), List.of(), List.of(), null, null, Set.of(), true,
+                        pauseReasons(), List.of(), null));
+                if (answer instanceof OutsideAnswer.Applied) {
+                    moved++;
+                }
+            }
+            paused += moved;
+            if (page.size() < PAGE || moved == 0) {
+                return paused;
+            }
+        }
+    }
+}

@@ -1,0 +1,226 @@
+package dev.waybill.engine;
+
+import dev.waybill.definition.Sequence;
+import dev.waybill.definition.Sequence.Block;
+import dev.waybill.definition.Sequence.ForEach;
+import dev.waybill.definition.Sequence.Loop;
+import dev.waybill.definition.Sequence.Parallel;
+import dev.waybill.definition.Sequence.Router;
+import dev.waybill.definition.Sequence.Step;
+import dev.waybill.definition.Sequence.TryCatch;
+import dev.waybill.engine.Decision.Failure;
+import dev.waybill.engine.Decision.Status;
+import dev.waybill.engine.Engine.Loaded;
+import dev.waybill.engine.RunState.Attempt;
+import dev.waybill.store.BlockRow;
+import dev.waybill.store.InstanceSnapshot;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/** A run as people look at it: outputs, the tree of blocks, what blocks a retry. Reads a snapshot; decides nothing. */
+public final class RunInspection {
+    private final Loaded loaded;
+    private final RunState state;
+    private final InstanceSnapshot snapshot;
+
+    private RunInspection(InstanceSnapshot snapshot, Loaded loaded) {
+        this.snapshot = snapshot;
+        this.loaded = loaded;
+        this.state = new RunState(
+                loaded.sequence(), snapshot, EngineJson.read(snapshot.instance().context()), EngineJson::read);
+    }
+
+    static RunInspection of(InstanceSnapshot snapshot, Loaded loaded) {
+        return new RunInspection(snapshot, loaded);
+    }
+
+    public InstanceSnapshot snapshot() {
+        return snapshot;
+    }
+
+    public Sequence sequence() {
+        return loaded.sequence();
+    }
+
+    /** Outputs by block path, in the order the document names the blocks and iterations ran. */
+    public Map<String, JsonNode> outputs() {
+        Map<String, JsonNode> outputs = new LinkedHashMap<>();
+        Set<String> paths = new java.util.LinkedHashSet<>();
+        snapshot.receipts().forEach(receipt -> paths.add(receipt.path()));
+        snapshot.rows().forEach(row -> {
+            if (row.kind() == BlockRow.Kind.OUTPUT) {
+                paths.add(row.path());
+            }
+        });
+        for (String path : paths) {
+            JsonNode output = state.output(path);
+            if (output != null) {
+                outputs.put(path, output);
+            }
+        }
+        return outputs;
+    }
+
+    /** Receipts nobody knows the outcome of: while there are any, nothing may be run again. */
+    public List<UUID> unresolved() {
+        List<UUID> unresolved = new ArrayList<>();
+        for (List<Attempt> attempts : state.allEffects()) {
+            for (Attempt attempt : attempts) {
+                if (attempt.state().unresolved()) {
+                    unresolved.add(attempt.receipt.id());
+                }
+            }
+        }
+        return unresolved;
+    }
+
+    /** Where the run failed (uncaught), or where an abandoned effect waits for a person. */
+    public List<String> stoppedAt() {
+        Decision decision = Evaluator.decide(
+                loaded.sequence(), loaded.stepIds(), state, new Draft(new UUID(0, 0), state), Set.of());
+        List<String> paths = new ArrayList<>();
+        if (decision.status instanceof Status.Failed(List<Failure> failures)) {
+            failures.forEach(failure -> paths.add(failure.path()));
+        }
+        decision.waiting.stream()
+                .filter(waiting -> waiting.reason().equals("effect_abandoned"))
+                .forEach(waiting -> paths.add(waiting.path()));
+        return paths;
+    }
+
+    /** The rows that let a stopped block run again: what came before does not count. */
+    public BlockRow clear(String path, UUID transition) {
+        Attempt last = state.lastAttempt(path);
+        ObjectNode body = JsonNodeFactory.instance.objectNode();
+        body.put("attempts", last == null ? 0 : last.receipt.attempt() + 1);
+        return new BlockRow(path, state.nextN(path), BlockRow.Kind.CLEARED, EngineJson.write(body), null, transition, null);
+    }
+
+    /** Forgets takeovers and deaths: a person has looked at the crash loop. */
+    public BlockRow clearCrashLoop(UUID transition) {
+        ObjectNode body = JsonNodeFactory.instance.objectNode();
+        body.put("takeovers", snapshot.instance().takeovers());
+        body.put("deaths", 0);
+        return new BlockRow(
+                Turn.RUN_PATH, state.nextN(Turn.RUN_PATH), BlockRow.Kind.FRAME, EngineJson.write(body), null, transition, null);
+    }
+
+    public int nextRow(String path) {
+        return state.nextN(path);
+    }
+
+    /**
+     * One block with what became of it.
+     *
+     * @param type   step, parallel, branch, router, try_catch, loop, for_each, iteration
+     * @param status pending, running, waiting, completed, failed
+     */
+    public record Node(String id, String path, String type, String status, @Nullable JsonNode output, @Nullable JsonNode detail, List<Node> children) {}
+
+    public List<Node> tree() {
+        return nodes(loaded.sequence().blocks(), "");
+    }
+
+    private List<Node> nodes(List<Block> blocks, String prefix) {
+        List<Node> nodes = new ArrayList<>();
+        for (Block block : blocks) {
+            nodes.add(node(block, prefix));
+        }
+        return nodes;
+    }
+
+    private Node node(Block block, String prefix) {
+        String path = prefix + block.id();
+        return switch (block) {
+            case Step _ -> step(block.id(), path);
+            case Parallel parallel -> {
+                List<Node> branches = new ArrayList<>();
+                for (int i = 0; i < parallel.branches().size(); i++) {
+                    branches.add(container("branch " + i, path + "#" + i, "branch", nodes(parallel.branches().get(i), prefix)));
+                }
+                yield container(block.id(), path, "parallel", branches);
+            }
+            case Router router -> {
+                BlockRow row = state.row(path);
+                JsonNode route = row == null ? null : state.body(row).get("route");
+                List<Block> taken = route == null
+                        ? List.of()
+                        : route.asInt() < 0 ? router.otherwise() : router.routes().get(route.asInt()).blocks();
+                Node node = container(block.id(), path, "router", nodes(taken, prefix));
+                yield route == null ? node : new Node(node.id, path, node.type, taken.isEmpty() ? "completed" : node.status, null, state.body(state.rowOrThrow(path)), node.children);
+            }
+            case TryCatch tryCatch -> {
+                List<Node> children = new ArrayList<>();
+                children.add(container("try", path + "#try", "branch", nodes(tryCatch.tryBlock(), prefix)));
+                children.add(container("catch", path + "#catch", "branch", nodes(tryCatch.catchBlock(), prefix)));
+                children.add(container("finally", path + "#finally", "branch", nodes(tryCatch.finallyBlock(), prefix)));
+                yield container(block.id(), path, "try_catch", children);
+            }
+            case ForEach forEach -> iterations(block.id(), path, "for_each", forEach.body());
+            case Loop loop -> iterations(block.id(), path, "loop", loop.body());
+        };
+    }
+
+    private Node iterations(String id, String path, String type, List<Block> body) {
+        List<Node> iterations = new ArrayList<>();
+        for (int i = 0; state.begun(path + "[" + i + "]/"); i++) {
+            String prefix = path + "[" + i + "]/";
+            iterations.add(container(path + "[" + i + "]", prefix, "iteration", nodes(body, prefix)));
+        }
+        BlockRow row = state.row(path);
+        String status = row != null && row.kind() == BlockRow.Kind.OUTPUT
+                ? "completed"
+                : row != null && row.kind() == BlockRow.Kind.ERROR ? "failed" : status(iterations, row == null);
+        return new Node(id, path, type, status, state.output(path), null, iterations);
+    }
+
+    private Node container(String id, String path, String type, List<Node> children) {
+        return new Node(id, path, type, status(children, false), null, null, children);
+    }
+
+    private static String status(List<Node> children, boolean untouched) {
+        List<String> seen = children.stream().map(Node::status).distinct().toList();
+        for (String worst : List.of("waiting", "running", "failed")) {
+            if (seen.contains(worst)) {
+                return worst;
+            }
+        }
+        if (untouched || seen.stream().allMatch("pending"::equals)) {
+            return children.isEmpty() && !untouched ? "completed" : "pending";
+        }
+        return seen.contains("pending") ? "running" : "completed";
+    }
+
+    private Node step(String id, String path) {
+        BlockRow row = state.row(path);
+        Attempt last = state.lastAttempt(path);
+        JsonNode output = state.output(path);
+        if (row != null && row.kind() == BlockRow.Kind.ERROR) {
+            return new Node(id, path, "step", "failed", null, state.body(row), List.of());
+        }
+        if (output != null || (row != null && row.kind() == BlockRow.Kind.OUTPUT)) {
+            return new Node(id, path, "step", "completed", output, null, List.of());
+        }
+        if (last != null) {
+            ObjectNode detail = JsonNodeFactory.instance.objectNode();
+            detail.put("effect_id", last.receipt.id().toString());
+            detail.put("effect_state", last.state().wire());
+            detail.put("attempt", last.receipt.attempt());
+            String status = switch (last.state()) {
+                case DISPATCHED, PREPARED, PLANNED -> "running";
+                default -> "waiting";
+            };
+            return new Node(id, path, "step", status, null, detail, List.of());
+        }
+        String status = row == null || row.kind() == BlockRow.Kind.CLEARED ? "pending" : "waiting";
+        return new Node(id, path, "step", status, null, null, List.of());
+    }
+}

@@ -1,0 +1,241 @@
+package dev.waybill.engine;
+
+import dev.waybill.engine.Engine.Loaded;
+import dev.waybill.model.InstanceKey;
+import dev.waybill.store.InstanceSnapshot;
+import dev.waybill.store.Release;
+import dev.waybill.store.StoreException;
+import dev.waybill.store.UnclearCommitException;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Claims due instances for this node, bounded by its free capacity, and runs a {@link Turn} for each. Frees what dead nodes held.
+ * Wake-ups of this node are in memory; other nodes learn by the store's hints with a 1 s poll behind them; correctness never depends on
+ * a hint.
+ */
+final class Scheduler implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Scheduler.class);
+    private static final Duration POLL = Duration.ofSeconds(1);
+    private static final Duration SWEEP = Duration.ofSeconds(2);
+    private static final int MAX_CLAIM = 200;
+    private static final int MAX_FREE = 500;
+
+    private final Engine engine;
+    private final InstantSource wall;
+    private final Runnable onChange;
+    private final Map<InstanceKey, Turn> running = new ConcurrentHashMap<>();
+    private final AtomicInteger taken = new AtomicInteger();
+    private final Semaphore wake = new Semaphore(0);
+    private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(
+            Thread.ofPlatform().name("waybill-timer").daemon(true).factory());
+    private final Thread thread;
+    private volatile boolean draining;
+    private volatile long drainDeadlineNanos;
+    private volatile boolean closed;
+
+    Scheduler(Engine engine, InstantSource wall, Runnable onChange) {
+        this.engine = engine;
+        this.wall = wall;
+        this.onChange = onChange;
+        this.thread = Thread.ofPlatform().name("waybill-scheduler").daemon(true).unstarted(this::run);
+    }
+
+    void start() {
+        engine.store().onNotification(this::nudge);
+        timer.scheduleWithFixedDelay(this::sweep, 0, SWEEP.toMillis(), TimeUnit.MILLISECONDS);
+        thread.start();
+    }
+
+    /** Something may be due now. */
+    void nudge() {
+        wake.release();
+        onChange.run();
+    }
+
+    /** Somebody wrote news about this instance. */
+    void nudge(InstanceKey instance) {
+        Turn turn = running.get(instance);
+        if (turn != null) {
+            turn.nudge();
+        }
+        nudge();
+    }
+
+    /** Room for one more turn, taken; give it back with {@link #leave} or by the end of the turn. */
+    boolean enter() {
+        if (draining) {
+            return false;
+        }
+        if (taken.incrementAndGet() > engine.options().maxRunningTurns()) {
+            taken.decrementAndGet();
+            return false;
+        }
+        return true;
+    }
+
+    void leave() {
+        taken.decrementAndGet();
+    }
+
+    /** Runs an instance this node has just claimed; its place was taken with {@link #enter}. */
+    void adopt(InstanceSnapshot snapshot) {
+        InstanceKey key = snapshot.instance().key();
+        Loaded loaded = engine.sequences().get(key.tenant(), snapshot.instance().sequenceId());
+        if (loaded == null) {
+            LOG.error("SEQUENCE_NOT_FOUND run {} names sequence {} which is gone", key, snapshot.instance().sequenceId());
+            leave();
+            return;
+        }
+        Turn turn = new Turn(engine, this, loaded, snapshot, wall);
+        running.put(key, turn);
+        Thread.ofVirtual().name("waybill-turn-" + key.id()).start(turn);
+    }
+
+    void ended(Turn turn) {
+        running.remove(turn.key(), turn);
+        taken.decrementAndGet();
+        if (taken.get() >= engine.options().maxRunningTurns() - MAX_CLAIM / 2) {
+            wake.release(); // a full node has room again
+        }
+    }
+
+    void released(InstanceKey key, Release release) {
+        if (release.fireInMillis() != null) {
+            if (release.fireInMillis() <= 0) {
+                nudge();
+            } else if (release.fireInMillis() < POLL.toMillis() && !closed) {
+                timer.schedule((Runnable) this::nudge, release.fireInMillis(), TimeUnit.MILLISECONDS);
+            }
+        }
+        onChange.run();
+    }
+
+    boolean draining() {
+        return draining;
+    }
+
+    long drainDeadlineNanos() {
+        return drainDeadlineNanos;
+    }
+
+    int runningTurns() {
+        return running.size();
+    }
+
+    private void run() {
+        while (!closed) {
+            try {
+                long pause = draining ? POLL.toMillis() : claimAll();
+                if (wake.tryAcquire(pause, TimeUnit.MILLISECONDS)) {
+                    wake.drainPermits();
+                }
+            } catch (InterruptedException e) {
+                return;
+            } catch (StoreException | UnclearCommitException e) {
+                LOG.warn("claiming waits for the database: {}", e.getMessage());
+                pauseAfterTrouble();
+            } catch (RuntimeException e) {
+                LOG.error("claiming failed", e);
+                pauseAfterTrouble();
+            }
+        }
+    }
+
+    private void pauseAfterTrouble() {
+        try {
+            wake.tryAcquire(POLL.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Claims while there is work and room; returns how long to wait for more. */
+    private long claimAll() {
+        while (!draining) {
+            int room = 0;
+            while (room < MAX_CLAIM && enter()) {
+                room++;
+            }
+            if (room == 0) {
+                return POLL.toMillis();
+            }
+            List<InstanceSnapshot> claimed;
+            try {
+                claimed = engine.store().claim(engine.node().incarnation(), engine.ids().get(), room);
+            } catch (RuntimeException e) {
+                taken.addAndGet(-room);
+                throw e;
+            }
+            taken.addAndGet(claimed.size() - room);
+            if (!claimed.isEmpty()) {
+                engine.meter().count("waybill_claims_total", claimed.size());
+            }
+            claimed.forEach(this::adopt);
+            if (claimed.size() < room) {
+                return Math.max(1, engine.store().millisUntilNextDue(POLL));
+            }
+        }
+        return POLL.toMillis();
+    }
+
+    private void sweep() {
+        try {
+            int freed;
+            do {
+                freed = engine.store().fenceAndFree(MAX_FREE);
+                if (freed > 0) {
+                    LOG.info("{} runs of dead nodes are free again", freed);
+                    engine.meter().count("waybill_takeovers_total", freed);
+                    nudge();
+                }
+            } while (freed == MAX_FREE);
+        } catch (StoreException | UnclearCommitException e) {
+            LOG.warn("the sweep for dead nodes waits for the database: {}", e.getMessage());
+        } catch (RuntimeException e) {
+            LOG.error("the sweep for dead nodes failed", e);
+        }
+    }
+
+    /**
+     * Stops claiming and dispatching; calls in flight may end until {@code drain} is over, then they are interrupted and what stays
+     * unclear is recorded as unknown before this returns (semantics.md section 8).
+     */
+    void drain(Duration drain) {
+        drainDeadlineNanos = System.nanoTime() + drain.toNanos();
+        draining = true;
+        running.values().forEach(Turn::nudge);
+        long until = drainDeadlineNanos + TimeUnit.SECONDS.toNanos(10);
+        while (!running.isEmpty() && System.nanoTime() < until) {
+            for (Turn turn : running.values()) {
+                turn.awaitEnd(Duration.ofMillis(200));
+                break;
+            }
+        }
+        if (!running.isEmpty()) {
+            LOG.error("{} turns did not end in time; their claims end with this node", running.size());
+        }
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        thread.interrupt();
+        timer.shutdownNow();
+        try {
+            thread.join(5_000);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

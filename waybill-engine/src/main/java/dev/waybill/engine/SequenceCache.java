@@ -1,0 +1,96 @@
+package dev.waybill.engine;
+
+import dev.waybill.definition.Sequence;
+import dev.waybill.definition.Sequence.Block;
+import dev.waybill.definition.Sequence.ForEach;
+import dev.waybill.definition.Sequence.Loop;
+import dev.waybill.definition.Sequence.Parallel;
+import dev.waybill.definition.Sequence.Router;
+import dev.waybill.definition.Sequence.Step;
+import dev.waybill.definition.Sequence.TryCatch;
+import dev.waybill.engine.Engine.Loaded;
+import dev.waybill.store.SequenceRow;
+import dev.waybill.store.SequenceStore;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Parsed sequence versions. A version is immutable, so a parsed one never goes stale; the cache is bounded. */
+public final class SequenceCache {
+    private static final int MAX_SEQUENCES = 1_000;
+
+    private record Key(String tenant, UUID id) {}
+
+    private final SequenceStore store;
+    private final Function<SequenceRow, Sequence> parser;
+    private final Map<Key, Loaded> cache = new LinkedHashMap<>(16, 0.75f, true) {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<Key, Loaded> eldest) {
+            return size() > MAX_SEQUENCES;
+        }
+    };
+
+    public SequenceCache(SequenceStore store, Function<SequenceRow, Sequence> parser) {
+        this.store = store;
+        this.parser = parser;
+    }
+
+    /** The version, or null when there is none. */
+    @Nullable Loaded get(String tenant, UUID id) {
+        Key key = new Key(tenant, id);
+        synchronized (cache) {
+            Loaded known = cache.get(key);
+            if (known != null) {
+                return known;
+            }
+        }
+        SequenceRow row = store.get(tenant, id).orElse(null);
+        if (row == null) {
+            return null;
+        }
+        Sequence sequence = parser.apply(row);
+        List<String> ids = new ArrayList<>();
+        collect(sequence.blocks(), ids);
+        Loaded loaded = new Loaded(sequence, List.copyOf(ids));
+        synchronized (cache) {
+            cache.put(key, loaded);
+        }
+        return loaded;
+    }
+
+    /** The version, parsed, or null when there is none. */
+    public @Nullable Sequence sequence(String tenant, UUID id) {
+        Loaded loaded = get(tenant, id);
+        return loaded == null ? null : loaded.sequence();
+    }
+
+    private static void collect(List<Block> blocks, List<String> ids) {
+        for (Block block : blocks) {
+            switch (block) {
+                case Step step -> ids.add(step.id());
+                case Parallel parallel -> parallel.branches().forEach(branch -> collect(branch, ids));
+                case Router router -> {
+                    router.routes().forEach(route -> collect(route.blocks(), ids));
+                    collect(router.otherwise(), ids);
+                }
+                case TryCatch tryCatch -> {
+                    collect(tryCatch.tryBlock(), ids);
+                    collect(tryCatch.catchBlock(), ids);
+                    collect(tryCatch.finallyBlock(), ids);
+                }
+                case Loop loop -> {
+                    ids.add(loop.id());
+                    collect(loop.body(), ids);
+                }
+                case ForEach forEach -> {
+                    ids.add(forEach.id());
+                    collect(forEach.body(), ids);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,300 @@
+package dev.waybill.engine;
+
+import dev.waybill.definition.EvaluationException;
+import dev.waybill.definition.Schemas;
+import dev.waybill.definition.Sequence.Step;
+import dev.waybill.engine.Decision.Ready;
+import dev.waybill.engine.RunState.Attempt;
+import dev.waybill.model.Claim;
+import dev.waybill.model.EffectState;
+import dev.waybill.model.Outcome;
+import dev.waybill.model.Problem;
+import dev.waybill.model.Proof;
+import dev.waybill.model.Reply;
+import dev.waybill.store.BlockRow;
+import dev.waybill.store.JournalRow;
+import dev.waybill.store.JournalRow.OutputState;
+import dev.waybill.store.ReceiptRow;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * Turns the outcome of a call into the rows that record it. Pure: the same outcome at the same receipt gives the same rows, whether the
+ * owner writes them or they arrive as late truth.
+ */
+final class Settlement {
+    /** An attempt the engine itself ended is tried again this soon; a little, so that an overloaded node does not spin. */
+    private static final long ENGINE_ENDED_RETRY_MILLIS = 100;
+
+    private Settlement() {}
+
+    /**
+     * What to write.
+     *
+     * @param error  the step has failed: its error row's body, or null
+     * @param output the step has ended with this although the receipt is not applied (client_error_mode), or null
+     */
+    record Settled(JournalRow row, @Nullable Problem error, @Nullable JsonNode output) {}
+
+    /** Puts the outcome into the draft. */
+    static void into(Draft draft, Ready ready, Attempt attempt, Outcome outcome, Engine engine, String actor) {
+        RunState state = ready.scope().state();
+        Settled settled =
+                settle(ready, attempt, state.attempts(ready.path()), outcome, state, draft.transitionId, engine.random(), actor);
+        boolean unknownBefore = attempt.state() == EffectState.UNKNOWN;
+        draft.settle(settled.row());
+        draft.answers.add(new Draft.Answer(ready, attempt.receipt.id(), outcome));
+        if (settled.error() != null) {
+            draft.row(ready.path(), BlockRow.Kind.ERROR, Problems.json(settled.error()), null);
+        }
+        if (settled.output() != null) {
+            draft.row(ready.path(), BlockRow.Kind.OUTPUT, settled.output(), null);
+        }
+        if (settled.row().to() == EffectState.UNKNOWN && !unknownBefore) {
+            String reason = settled.row().reason() == null ? "unknown" : settled.row().reason();
+            draft.events.add(Events.effectUnknown(state.key, attempt.receipt, reason));
+        }
+        engine.meter().count("waybill_effects_total", 1, "state", settled.row().to().wire(), "kind", attempt.receipt.kind().wire());
+    }
+
+    static Settled settle(
+            Ready ready,
+            Attempt attempt,
+            List<Attempt> attempts,
+            Outcome outcome,
+            RunState state,
+            UUID transitionId,
+            RandomGenerator random,
+            String actor) {
+        Step step = ready.step();
+        Row row = new Row(attempt, transitionId, actor, attempt.receipt.claim());
+        return switch (judged(step, ready, outcome)) {
+            case Outcome.Committed committed -> committed(step, ready, row, committed);
+            case Outcome.OutputLost lost ->
+                row.make(EffectState.COMMITTED, null, "output_lost", lost.why(), null, null, true, lost.reply(), null, OutputState.LOST, null);
+            case Outcome.OutputUnusable unusable -> row.make(
+                    EffectState.COMMITTED, null, "output_unusable", unusable.problem().message(), unusable.providerReceiptId(), null, true,
+                    unusable.reply(), null, OutputState.UNUSABLE, unusable.problem());
+            case Outcome.NotApplied no -> notApplied(step, ready, attempts, row, no, random);
+            case Outcome.Unknown unknown -> row.make(
+                    EffectState.UNKNOWN, null, unknown.reason(), unknown.message(), null, null, true, unknown.reply(), null,
+                    OutputState.NONE, null);
+        };
+    }
+
+    /** {@code success_when} judges a 2xx: true = committed, false = rejected, anything else = unknown. */
+    private static Outcome judged(Step step, Ready ready, Outcome outcome) {
+        if (step.successWhen() == null) {
+            return outcome;
+        }
+        return switch (outcome) {
+            case Outcome.Committed committed -> {
+                try {
+                    JsonNode verdict = step.successWhen().evaluate(over(ready, committed.output()));
+                    if (verdict.isBoolean() && verdict.asBoolean()) {
+                        yield committed;
+                    }
+                    if (verdict.isBoolean()) {
+                        yield new Outcome.NotApplied(
+                                Proof.REJECTED,
+                                Problem.of("SUCCESS_WHEN_FALSE", "the answer at " + ready.path() + " does not meet success_when"),
+                                null,
+                                committed.reply());
+                    }
+                    yield new Outcome.Unknown("success_when_failed", "success_when is not a boolean for this answer", committed.reply());
+                } catch (EvaluationException e) {
+                    yield new Outcome.Unknown("success_when_failed", e.problem().message(), committed.reply());
+                }
+            }
+            case Outcome.OutputLost lost -> new Outcome.Unknown("output_lost", lost.why(), lost.reply());
+            case Outcome.OutputUnusable unusable ->
+                new Outcome.Unknown("output_unusable", unusable.problem().message(), unusable.reply());
+            case Outcome.NotApplied no -> no;
+            case Outcome.Unknown unknown -> unknown;
+        };
+    }
+
+    private static Settled committed(Step step, Ready ready, Row row, Outcome.Committed committed) {
+        JsonNode output = committed.output();
+        String providerId = providerReceiptId(step, ready, committed);
+        List<Schemas.Violation> violations =
+                step.outputSchema() == null ? List.of() : Schemas.violations(step.outputSchema(), output);
+        if (!violations.isEmpty()) {
+            Schemas.Violation first = violations.getFirst();
+            Problem problem = Problem.of(
+                    "OUTPUT_INVALID",
+                    "the answer at " + ready.path() + " is against output_schema at '" + first.pointer() + "': " + first.message());
+            return row.make(
+                    EffectState.COMMITTED, null, "output_invalid", problem.message(), providerId, null, true, replyOf(committed), null,
+                    OutputState.UNUSABLE, problem);
+        }
+        return row.make(
+                EffectState.COMMITTED, null, null, null, providerId, null, true, committed.reply(), EngineJson.write(output),
+                OutputState.SAVED, null);
+    }
+
+    /** A handler without a raw reply keeps its output as the evidence. */
+    private static Reply replyOf(Outcome.Committed committed) {
+        if (committed.reply() != null) {
+            return committed.reply();
+        }
+        byte[] body = EngineJson.write(committed.output()).getBytes(java.nio.charset.StandardCharsets.UTF_8);
+        return new Reply(0, java.util.Map.of(), body, false);
+    }
+
+    /** Where the step says, else the handler's own, else the usual member names (semantics.md section 3). */
+    private static @Nullable String providerReceiptId(Step step, Ready ready, Outcome.Committed committed) {
+        if (step.effect() != null && step.effect().receiptId() != null) {
+            try {
+                String named = scalar(step.effect().receiptId().evaluate(over(ready, committed.output())));
+                if (named != null) {
+                    return named;
+                }
+            } catch (EvaluationException e) {
+                // An answer of another shape has no id there: the usual members are looked at instead.
+            }
+        }
+        if (committed.providerReceiptId() != null) {
+            return committed.providerReceiptId();
+        }
+        String own = usualMembers(committed.output());
+        return own != null ? own : usualMembers(committed.output().path("body"));
+    }
+
+    private static @Nullable String usualMembers(JsonNode node) {
+        for (String member : List.of("provider_receipt_id", "receipt_id", "request_id")) {
+            String value = scalar(node.path(member));
+            if (value != null) {
+                return value;
+            }
+        }
+        return null;
+    }
+
+    private static @Nullable String scalar(JsonNode value) {
+        if (value.isString()) {
+            return value.asString().isEmpty() ? null : value.asString();
+        }
+        return value.isIntegralNumber() ? value.asString() : null;
+    }
+
+    /** The step's scope with the handler's output as roots: status, headers, body and whatever else it holds. */
+    private static dev.waybill.definition.Scope over(Ready ready, JsonNode output) {
+        return name -> {
+            JsonNode member = output.isObject() ? output.get(name) : null;
+            if (member != null) {
+                return member;
+            }
+            if (name.equals("output")) {
+                return output;
+            }
+            JsonNode root = ready.scope().root(name);
+            return root == null && OUTPUT_ROOTS.contains(name) ? JsonNodeFactory.instance.nullNode() : root;
+        };
+    }
+
+    private static final List<String> OUTPUT_ROOTS = List.of("status", "headers", "body");
+
+    private static Settled notApplied(
+            Step step, Ready ready, List<Attempt> attempts, Row row, Outcome.NotApplied no, RandomGenerator random) {
+        Problem problem = no.problem();
+        boolean engineEnded = ENGINE_ENDED.contains(problem.code());
+        if (engineEnded) {
+            return row.make(
+                    EffectState.NOT_APPLIED, no.proof(), problem.code().toLowerCase(java.util.Locale.ROOT), problem.message(), null,
+                    ENGINE_ENDED_RETRY_MILLIS, false, no.reply(), null, OutputState.NONE, problem);
+        }
+        Long retryIn = RetryPolicy.next(
+                step.retry(), used(ready, attempts, row.attempt), problem, no.retryAfter(), ready.scope(), random);
+        String reason = no.reply() == null || no.reply().status() == 0
+                ? problem.code().toLowerCase(java.util.Locale.ROOT)
+                : "status_" + no.reply().status();
+        Settled settled = row.make(
+                EffectState.NOT_APPLIED, no.proof(), reason, problem.message(), null, retryIn, true, no.reply(), null, OutputState.NONE,
+                problem);
+        if (retryIn != null) {
+            return new Settled(settled.row(), null, null);
+        }
+        if (step.clientErrorComplete() && no.reply() != null && no.reply().status() >= 400 && no.reply().status() < 500) {
+            return new Settled(settled.row(), null, clientError(problem, no.reply()));
+        }
+        return settled;
+    }
+
+    /** Ended by the engine, not by the destination or the network: such attempts do not use up max_attempts. */
+    static final List<String> ENGINE_ENDED = List.of("SEND_DEADLINE_PASSED", "CALL_INTERRUPTED");
+
+    private static JsonNode clientError(Problem problem, Reply reply) {
+        JsonNode output = problem.details() == null ? null : problem.details().get("output");
+        if (output != null) {
+            return output;
+        }
+        ObjectNode plain = JsonNodeFactory.instance.objectNode();
+        plain.put("status", reply.status());
+        plain.set("error", Problems.json(problem));
+        return plain;
+    }
+
+    /** Attempts since the last deed of a person that the destination or the network ended, this one included. */
+    private static int used(Ready ready, List<Attempt> attempts, Attempt current) {
+        BlockRow row = ready.scope().state().row(ready.path());
+        int from = row != null && row.kind() == BlockRow.Kind.CLEARED
+                ? ready.scope().state().body(row).path("attempts").asInt()
+                : 0;
+        int used = 1;
+        for (Attempt one : attempts) {
+            int number = one.receipt.attempt();
+            if (number >= current.receipt.attempt()) {
+                break;
+            }
+            if (one.state() == EffectState.ABANDONED || one.state() == EffectState.COMPENSATED) {
+                used = 1;
+            } else if (number >= from && one.last != null && one.last.countsAsAttempt()) {
+                used++;
+            }
+        }
+        return used;
+    }
+
+    /** Makes journal rows of one receipt. */
+    private record Row(Attempt attempt, UUID transitionId, String actor, Claim claim) {
+        Settled make(
+                EffectState to,
+                @Nullable Proof proof,
+                @Nullable String reason,
+                @Nullable String message,
+                @Nullable String providerReceiptId,
+                @Nullable Long retryInMillis,
+                boolean countsAsAttempt,
+                @Nullable Reply reply,
+                @Nullable String output,
+                OutputState outputState,
+                @Nullable Problem problem) {
+            ReceiptRow receipt = attempt.receipt;
+            JournalRow row = new JournalRow(
+                    receipt.path(), receipt.attempt(), attempt.nextN(), attempt.state(), to, actor, claim, transitionId, proof, reason,
+                    message, providerReceiptId, retryInMillis, countsAsAttempt, reply, output, outputState,
+                    problem == null ? null : EngineJson.write(Problems.json(problem)), null);
+            return new Settled(row, retryInMillis == null ? problem : null, null);
+        }
+    }
+
+    /** A dispatched receipt of a dead claim: nobody here knows what became of it. */
+    static JournalRow crashed(Attempt attempt, UUID transitionId, Claim claim) {
+        return new Row(attempt, transitionId, "recovery", claim)
+                .make(
+                        EffectState.UNKNOWN, null, "crash", "the engine that sent it died or lost its claim before the answer was stored",
+                        null, null, true, null, null, OutputState.NONE, null)
+                .row();
+    }
+
+    static Duration graceAfterTimeout() {
+        return Duration.ofSeconds(1);
+    }
+}

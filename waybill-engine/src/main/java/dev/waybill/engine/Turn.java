@@ -1,0 +1,694 @@
+package dev.waybill.engine;
+
+import dev.waybill.definition.EvaluationException;
+import dev.waybill.engine.Calls.Call;
+import dev.waybill.engine.Calls.Done;
+import dev.waybill.engine.Calls.Result;
+import dev.waybill.engine.Decision.Failure;
+import dev.waybill.engine.Decision.Ready;
+import dev.waybill.engine.Decision.Status;
+import dev.waybill.engine.Decision.Waiting;
+import dev.waybill.engine.EffectGuard.Opened;
+import dev.waybill.engine.EffectGuard.Resolved;
+import dev.waybill.engine.Engine.Loaded;
+import dev.waybill.engine.RunState.Attempt;
+import dev.waybill.handler.EffectHandler;
+import dev.waybill.handler.EffectHandler.Preparation;
+import dev.waybill.handler.Handler;
+import dev.waybill.handler.PureHandler;
+import dev.waybill.json.SecretText;
+import dev.waybill.model.EffectState;
+import dev.waybill.model.InstanceKey;
+import dev.waybill.model.InstanceState;
+import dev.waybill.model.Outcome;
+import dev.waybill.model.Problem;
+import dev.waybill.model.ReceiptId;
+import dev.waybill.store.BlockRow;
+import dev.waybill.store.Commit;
+import dev.waybill.store.CommitAnswer;
+import dev.waybill.store.CommitAnswer.IntentAnswer;
+import dev.waybill.store.CommitAnswer.ReleaseAnswer;
+import dev.waybill.store.InstanceSnapshot;
+import dev.waybill.store.ReceiptRow;
+import dev.waybill.store.Release;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * A claimed instance runs block after block here until it waits or ends. One actor on one virtual thread: calls run beside it and report
+ * to its mailbox; decisions are taken one at a time, and at most one commit is outstanding (store.md, Turn).
+ *
+ * <p>The path of one step: {@link #step} decides -> {@link EffectGuard} resolves, checks and makes the receipt -> one commit carries the
+ * outcomes of what ended, the outputs, and the intents of what starts -> {@link #started} sends -> the answer comes to the mailbox.
+ */
+final class Turn implements Runnable {
+    private static final Logger LOG = LoggerFactory.getLogger(Turn.class);
+    private static final long UNEXPECTED_BACKOFF_MILLIS = 1_000;
+
+    /** Mail. */
+    private sealed interface Mail {
+        record Ended(Done done) implements Mail {}
+
+        /** Somebody wrote news, or the drain began. */
+        record Nudge() implements Mail {}
+    }
+
+    private final Engine engine;
+    private final Scheduler scheduler;
+    private final EffectGuard guard;
+    private final Calls calls;
+    private final InstanceKey key;
+    private final Loaded loaded;
+    private final InstantSource wall;
+    private final LinkedBlockingQueue<Mail> mailbox = new LinkedBlockingQueue<>();
+    private final Map<String, Call> inFlight = new HashMap<>();
+    /** Calls whose preparation needed I/O and is done. */
+    private final Map<String, Preparation> prepared = new HashMap<>();
+
+    private final CountDownLatch over = new CountDownLatch(1);
+    private RunState state;
+    private Draft draft;
+    private boolean progressed;
+    private boolean closed;
+
+    Turn(Engine engine, Scheduler scheduler, Loaded loaded, InstanceSnapshot snapshot, InstantSource wall) {
+        this.engine = engine;
+        this.scheduler = scheduler;
+        this.guard = new EffectGuard(engine);
+        this.key = snapshot.instance().key();
+        this.calls = new Calls(engine, key);
+        this.loaded = loaded;
+        this.wall = wall;
+        this.state = read(snapshot);
+        this.draft = new Draft(engine.ids().get(), state);
+    }
+
+    private RunState read(InstanceSnapshot snapshot) {
+        return new RunState(
+                loaded.sequence(), snapshot, EngineJson.read(snapshot.instance().context()), EngineJson::read);
+    }
+
+    InstanceKey key() {
+        return key;
+    }
+
+    void nudge() {
+        mailbox.add(new Mail.Nudge());
+    }
+
+    /** A call reports. Once the turn is over its answer is late truth. */
+    private void report(Done done) {
+        if (!done.call().abandoned) {
+            synchronized (mailbox) {
+                if (!closed) {
+                    mailbox.add(new Mail.Ended(done));
+                    return;
+                }
+            }
+        }
+        late(done);
+    }
+
+    private void late(Done done) {
+        if (done.result() instanceof Result.Answered(Outcome outcome) && done.call().attempt != null) {
+            engine.lateTruth().record(key, done.call().ready, done.call().attempt.receipt.id(), outcome);
+        }
+    }
+
+    @Override
+    public void run() {
+        try {
+            engine.meter().count("waybill_turns_total", 1);
+            Problem broken = brokenIdentity();
+            if (broken != null) {
+                LOG.error("{} {}", broken.code(), broken.message());
+                commit(List.of(), failed(List.of(new Failure("", broken))));
+                return;
+            }
+            recover();
+            while (step()) {}
+        } catch (RuntimeException | Error e) {
+            LOG.error("the turn of {} died; its claim is given up and another one goes on", key, e);
+            giveUp();
+        } finally {
+            close();
+            scheduler.ended(this);
+            over.countDown();
+        }
+    }
+
+    void awaitEnd(java.time.Duration atMost) {
+        try {
+            over.await(atMost.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Nobody waits here any longer: what is still in the mailbox and what comes later is late truth. */
+    private void close() {
+        List<Mail> rest = new ArrayList<>();
+        synchronized (mailbox) {
+            closed = true;
+            mailbox.drainTo(rest);
+        }
+        for (Mail mail : rest) {
+            if (mail instanceof Mail.Ended(Done done)) {
+                late(done);
+            }
+        }
+    }
+
+    /** A row whose identity is not what its place says is never used (semantics.md section 3, Identity). */
+    private @Nullable Problem brokenIdentity() {
+        for (List<Attempt> attempts : state.allEffects()) {
+            for (Attempt attempt : attempts) {
+                ReceiptRow r = attempt.receipt;
+                if (!r.execution().equals(state.execution)
+                        || !ReceiptId.of(state.execution, key.id(), r.path(), r.attempt()).equals(r.id())) {
+                    return Problem.of(
+                            "INVALID_CONFIG",
+                            "receipt " + r.id() + " at " + r.path() + "#" + r.attempt() + " of " + key
+                                    + " does not have the identity of its place; it is not used");
+                }
+            }
+        }
+        return null;
+    }
+
+    /** What a dead claim dispatched is unknown; what this claim dispatched is in flight here. */
+    private void recover() {
+        for (List<Attempt> attempts : state.allEffects()) {
+            for (Attempt attempt : attempts) {
+                if (attempt.state() == EffectState.DISPATCHED
+                        && !attempt.receipt.claim().equals(state.claim)
+                        && !inFlight.containsKey(attempt.receipt.path())) {
+                    draft.settle(Settlement.crashed(attempt, draft.transitionId, state.claim));
+                    draft.events.add(Events.effectUnknown(key, attempt.receipt, "crash"));
+                    engine.meter().count("waybill_effects_total", 1, "state", "unknown", "kind", attempt.receipt.kind().wire());
+                }
+            }
+        }
+    }
+
+    // --- one round: decide, commit, act ----------------------------------------------------------------------------------------
+
+    /** One round; false when the turn is over. */
+    private boolean step() {
+        absorb();
+        if (crashLooping()) {
+            return commit(List.of(), release(InstanceState.WAITING, null, Reasons.single("crash_loop", "waybill run retry " + key.id()), null));
+        }
+        Decision decision = Evaluator.decide(loaded.sequence(), loaded.stepIds(), state, draft, inFlight.keySet());
+        boolean stopping = state.cancelRequested
+                || state.pauseRequested
+                || scheduler.draining()
+                || decision.failing
+                || !decision.blocked.isEmpty()
+                || !(decision.status instanceof Status.Pending);
+        List<Opened> intents = new ArrayList<>();
+        List<Ready> opening = new ArrayList<>();
+        boolean again = false;
+        if (!stopping) {
+            for (Ready ready : decision.ready) {
+                again |= begin(ready, intents, opening);
+            }
+            if (again) {
+                releaseSlots(intents.size());
+                return true; // something was decided without I/O: look again before anything is committed
+            }
+            if (intents.isEmpty() && inFlight.isEmpty() && !decision.ready.isEmpty() && draft.isEmpty()) {
+                return waitForSlot();
+            }
+        }
+        if (!intents.isEmpty()) {
+            return commit(intents, opening, null);
+        }
+        if (!inFlight.isEmpty()) {
+            return draft.isEmpty() ? await(decision) : commit(List.of(), null);
+        }
+        if (!decision.ready.isEmpty() && !stopping) {
+            return commit(List.of(), null); // the settle goes first; the slot is waited for afterwards
+        }
+        return commit(List.of(), ending(decision));
+    }
+
+    private boolean crashLooping() {
+        if (progressed || !inFlight.isEmpty()) {
+            return false;
+        }
+        BlockRow run = state.row(RUN_PATH);
+        int from = run == null ? 0 : state.body(run).path("takeovers").asInt();
+        int deaths = run == null ? 0 : state.body(run).path("deaths").asInt();
+        return Math.max(state.takeovers - from, deaths) >= engine.options().crashLoopTakeovers();
+    }
+
+    /** The pseudo path of rows that belong to the run as a whole. */
+    static final String RUN_PATH = "$run";
+
+    /** Takes all mail; true when there was any. */
+    private void absorb() {
+        for (Mail mail = mailbox.poll(); mail != null; mail = mailbox.poll()) {
+            take(mail);
+        }
+    }
+
+    private void take(Mail mail) {
+        switch (mail) {
+            case Mail.Nudge() -> reloadIfNews();
+            case Mail.Ended(Done done) -> {
+                inFlight.remove(done.call().ready.path());
+                ended(done.call().ready, done.call().attempt, done.result());
+            }
+        }
+    }
+
+    /** Records what a call came to in the draft. */
+    private void ended(Ready ready, @Nullable Attempt attempt, Result result) {
+        Ready current = rebased(ready);
+        switch (result) {
+            case Result.Answered(Outcome outcome) -> {
+                Attempt now = attempt == null ? null : current(attempt);
+                if (now == null || now.state() != EffectState.DISPATCHED) {
+                    engine.lateTruth().record(key, ready, attempt == null ? key.id() : attempt.receipt.id(), outcome);
+                    return;
+                }
+                Settlement.into(draft, current, now, outcome, engine, "engine");
+            }
+            case Result.Read(Outcome outcome) -> read(current, outcome);
+            case Result.Prepared(Preparation preparation) -> prepared.put(ready.path(), preparation);
+            case Result.Pure(PureHandler.Result output) -> output(current, output);
+            case Result.PureFailed(Problem problem) -> failed(current, problem);
+        }
+    }
+
+    /** After a reload the same step stands on a new state. */
+    private Ready rebased(Ready ready) {
+        if (ready.scope().state() == state) {
+            return ready;
+        }
+        RunScope old = ready.scope();
+        return new Ready(
+                ready.step(), ready.path(), new RunScope(state, old.stepIds(), old.prefix(), old.variables(), old.path(), old.attempt()),
+                ready.attempt(), ready.copyOf());
+    }
+
+    private @Nullable Attempt current(Attempt attempt) {
+        for (Attempt one : state.attempts(attempt.receipt.path())) {
+            if (one.receipt.id().equals(attempt.receipt.id())) {
+                return one;
+            }
+        }
+        return null;
+    }
+
+    /** Starts what can be started; true when a decision was recorded that changes what comes next. */
+    private boolean begin(Ready ready, List<Opened> intents, List<Ready> opening) {
+        Handler handler = engine.handlers().apply(ready.step().handler());
+        try {
+            return switch (handler) {
+                case null -> refused(ready, Problem.of(
+                        "UNKNOWN_HANDLER", "no handler named " + ready.step().handler() + " is registered on this node"));
+                case PureHandler pure -> pure(ready, pure);
+                case EffectHandler effect -> effect(ready, effect, intents, opening);
+            };
+        } catch (EvaluationException e) {
+            return refused(ready, e.problem());
+        }
+    }
+
+    private boolean refused(Ready ready, Problem problem) {
+        prepared.remove(ready.path());
+        draft.row(ready.path(), BlockRow.Kind.ERROR, Problems.json(problem), null);
+        return true;
+    }
+
+    private boolean pure(Ready ready, PureHandler handler) throws EvaluationException {
+        // A pure handler is not a sender: it sees no secret's value, only that one stands there.
+        JsonNode params = SecretText.masked(ready.step().params().resolve(ready.scope()));
+        if (dev.waybill.handler.Handlers.isBuiltInPure(ready.step().handler())) {
+            ended(ready, null, Calls.apply(ready, handler, params));
+            return true;
+        }
+        java.time.Duration timeout = ready.step().timeout() == null ? engine.options().stepTimeout() : ready.step().timeout();
+        inFlight.put(ready.path(), calls.pure(ready, handler, params, timeout, this::report));
+        return false;
+    }
+
+    private boolean effect(Ready ready, EffectHandler handler, List<Opened> intents, List<Ready> opening) throws EvaluationException {
+        Resolved resolved = guard.resolve(ready);
+        boolean readOnly = handler.readOnly(resolved.params());
+        Preparation preparation = prepared.get(ready.path());
+        if (preparation == null) {
+            if (!handler.preparesWithoutIo(resolved.params())) {
+                inFlight.put(ready.path(), calls.prepare(ready, guard, handler, resolved, this::report));
+                return false;
+            }
+            preparation = guard.prepare(ready, handler, resolved);
+        }
+        return switch (preparation) {
+            case Preparation.Refused(Problem problem) -> refused(ready, problem);
+            case Preparation.Ready(EffectHandler.EffectCall call) -> {
+                if (readOnly) {
+                    prepared.remove(ready.path());
+                    inFlight.put(ready.path(), calls.read(ready, call, resolved.timeout(), this::report));
+                    yield false;
+                }
+                // The slot is taken before the commit, so that a dispatched receipt never waits for a thread (store.md, 3).
+                if (engine.slots().tryAcquire()) {
+                    ReceiptRow receipt;
+                    try {
+                        receipt = guard.receipt(ready, resolved, draft.transitionId);
+                    } catch (EvaluationException e) {
+                        engine.slots().release();
+                        throw e;
+                    }
+                    intents.add(new Opened(receipt, call, resolved.timeout()));
+                    opening.add(ready);
+                    engine.points().reached(CrashPoints.Point.BEFORE_INTENT, key, ready.path());
+                }
+                yield false;
+            }
+        };
+    }
+
+    private void releaseSlots(int count) {
+        if (count > 0) {
+            engine.slots().release(count);
+        }
+    }
+
+    private boolean waitForSlot() {
+        try {
+            if (engine.slots().tryAcquire(1, TimeUnit.SECONDS)) {
+                engine.slots().release();
+            }
+            return true;
+        } catch (InterruptedException e) {
+            throw new IllegalStateException("a turn is never interrupted", e);
+        }
+    }
+
+    // --- pure results ----------------------------------------------------------------------------------------------------------
+
+    private void output(Ready ready, PureHandler.Result result) {
+        result.stateWrites().forEach((name, value) ->
+                draft.row(RunState.STATE_PREFIX + name, BlockRow.Kind.STATE, value.isMissingNode() ? null : value, null));
+        List<dev.waybill.definition.Schemas.Violation> violations = ready.step().outputSchema() == null
+                ? List.of()
+                : dev.waybill.definition.Schemas.violations(ready.step().outputSchema(), result.output());
+        if (!violations.isEmpty()) {
+            draft.row(ready.path(), BlockRow.Kind.ERROR, Problems.json(Problem.of("OUTPUT_INVALID",
+                    "the output of " + ready.path() + " is against output_schema: " + violations.getFirst().message())), null);
+        } else if (result.sleepFor() != null && result.sleepFor().isPositive()) {
+            JsonNode body = tools.jackson.databind.node.JsonNodeFactory.instance.objectNode().set("sleep", result.output());
+            draft.row(ready.path(), BlockRow.Kind.TIMER, body, result.sleepFor().toMillis());
+        } else {
+            draft.row(ready.path(), BlockRow.Kind.OUTPUT, result.output(), null);
+        }
+    }
+
+    private void read(Ready ready, Outcome outcome) {
+        switch (outcome) {
+            case Outcome.Committed committed -> draft.row(ready.path(), BlockRow.Kind.OUTPUT, committed.output(), null);
+            case Outcome.NotApplied no -> failed(ready, no.problem());
+            case Outcome.OutputUnusable unusable -> failed(ready, unusable.problem());
+            case Outcome.OutputLost lost -> failed(ready, Problem.retryable("READ_FAILED", lost.why()));
+            case Outcome.Unknown unknown -> failed(ready, Problem.retryable("READ_FAILED", unknown.message()));
+        }
+    }
+
+    private void failed(Ready ready, Problem problem) {
+        Long retryIn = RetryPolicy.next(ready.step().retry(), ready.attempt() + 1, problem, null, ready.scope(), engine.random());
+        if (retryIn == null) {
+            draft.row(ready.path(), BlockRow.Kind.ERROR, Problems.json(problem), null);
+            return;
+        }
+        JsonNode body = Problems.json(problem).put("attempt", ready.attempt() + 1);
+        draft.row(ready.path(), BlockRow.Kind.RETRY, body, retryIn);
+    }
+
+    // --- commit ----------------------------------------------------------------------------------------------------------------
+
+    private boolean commit(List<Opened> intents, @Nullable Release release) {
+        return commit(intents, List.of(), release);
+    }
+
+    private boolean commit(List<Opened> intents, List<Ready> opening, @Nullable Release release) {
+        if (!draft.settles.isEmpty()) {
+            engine.points().reached(CrashPoints.Point.BEFORE_SETTLE, key, draft.settles.getFirst().path());
+        }
+        Draft sent = draft;
+        List<ReceiptRow> receipts = intents.stream().map(Opened::receipt).toList();
+        boolean reset = state.takeovers > 0 && !progressed && !sent.settles.isEmpty();
+        Commit commit = new Commit(
+                key, state.claim, sent.transitionId, List.copyOf(sent.settles), List.copyOf(sent.rows), receipts,
+                List.copyOf(sent.events), release, reset);
+        long handedOver = System.nanoTime();
+        java.util.function.BooleanSupplier late = Calls.lastLook(handedOver, engine.options().sendDeadline(), wall);
+        CommitAnswer answer;
+        try {
+            answer = engine.committer().submit(commit).join();
+        } catch (CompletionException e) {
+            releaseSlots(intents.size());
+            throw new IllegalStateException("the move of " + key + " could not be committed", e.getCause());
+        }
+        return switch (answer) {
+            case CommitAnswer.ClaimLost() -> {
+                releaseSlots(intents.size());
+                lost(sent);
+                yield false;
+            }
+            case CommitAnswer.Conflict(String what) -> {
+                releaseSlots(intents.size());
+                LOG.info("a move of {} met another one ({}): reading it again", key, what);
+                lost(sent);
+                yield reload();
+            }
+            case CommitAnswer.Settled settled -> settled(sent, settled, intents, opening, late, release);
+        };
+    }
+
+    private boolean settled(
+            Draft sent,
+            CommitAnswer.Settled answer,
+            List<Opened> intents,
+            List<Ready> opening,
+            java.util.function.BooleanSupplier late,
+            @Nullable Release release) {
+        state.acknowledged(sent.settles, sent.rows, answer.databaseNow());
+        progressed |= !sent.settles.isEmpty();
+        if (!sent.settles.isEmpty()) {
+            engine.meter().count("waybill_steps_total", sent.settles.size());
+            engine.points().reached(CrashPoints.Point.AFTER_SETTLE, key, sent.settles.getFirst().path());
+        }
+        draft = new Draft(engine.ids().get(), state);
+        boolean news = answer.wakeSeq() != state.wakeSeq;
+        state.cancelRequested = answer.cancelRequested();
+        state.pauseRequested = answer.pauseRequested();
+        if (answer.release() == ReleaseAnswer.RELEASED) {
+            engine.points().reached(CrashPoints.Point.AFTER_RELEASE, key, "");
+            if (release != null) {
+                scheduler.released(key, release);
+            }
+            return false;
+        }
+        if (answer.intents() == IntentAnswer.DISPATCHED) {
+            engine.ledger().dispatched(key, intents.stream().map(Opened::receipt).toList());
+            started(intents, opening, late);
+        } else {
+            releaseSlots(intents.size());
+        }
+        if (answer.unstorable() || news) {
+            return reload();
+        }
+        if (answer.intents() == IntentAnswer.HELD_BY_NODE) {
+            // Fenced or expired: nothing may be sent from here; what is in flight still settles under the claim.
+            return inFlight.isEmpty()
+                    ? commit(List.of(), release(InstanceState.SCHEDULED, 0L, null, null))
+                    : await(new Decision());
+        }
+        return true;
+    }
+
+    /** The intents are durable: send now. */
+    private void started(List<Opened> intents, List<Ready> opening, java.util.function.BooleanSupplier late) {
+        for (int i = 0; i < intents.size(); i++) {
+            Opened opened = intents.get(i);
+            Ready ready = opening.get(i);
+            prepared.remove(ready.path());
+            state.apply(opened.receipt());
+            Attempt attempt = state.lastAttempt(ready.path());
+            if (attempt == null) {
+                throw new IllegalStateException("the receipt just applied is there");
+            }
+            engine.meter().count("waybill_effects_total", 1, "state", "dispatched", "kind", opened.receipt().kind().wire());
+            inFlight.put(ready.path(), calls.effect(ready, attempt, opened.call(), late, opened.timeout(), this::report));
+        }
+    }
+
+    /** The claim is gone, or somebody was faster: answers we hold go on as late truth, decisions are dropped. */
+    private void lost(Draft sent) {
+        sent.answers.forEach(answer -> engine.lateTruth().record(key, answer.ready(), answer.receipt(), answer.outcome()));
+    }
+
+    private boolean reload() {
+        Optional<InstanceSnapshot> snapshot = engine.store().load(key);
+        if (snapshot.isEmpty() || !snapshot.get().instance().claim().equals(state.claim)
+                || snapshot.get().instance().claimNode() == null) {
+            return false; // no longer ours; calls still in flight report as late truth
+        }
+        state = read(snapshot.get());
+        draft = new Draft(engine.ids().get(), state);
+        recover();
+        return true;
+    }
+
+    private void reloadIfNews() {
+        if (draft.isEmpty()) {
+            Optional<InstanceSnapshot> snapshot = engine.store().load(key);
+            if (snapshot.isPresent() && snapshot.get().instance().claim().equals(state.claim)
+                    && snapshot.get().instance().wakeSeq() != state.wakeSeq) {
+                state = read(snapshot.get());
+                draft = new Draft(engine.ids().get(), state);
+            }
+        }
+    }
+
+    // --- waiting and ending ----------------------------------------------------------------------------------------------------
+
+    /** Waits for a call to end, a timer of another branch, or news. */
+    private boolean await(Decision decision) {
+        long now = System.nanoTime();
+        long until = Long.MAX_VALUE;
+        for (Call call : inFlight.values()) {
+            until = Math.min(until, call.deadlineNanos + Settlement.graceAfterTimeout().toNanos() - now);
+        }
+        for (Waiting waiting : decision.waiting) {
+            if (waiting.dueInMillis() != null) {
+                until = Math.min(until, TimeUnit.MILLISECONDS.toNanos(waiting.dueInMillis()));
+            }
+        }
+        if (scheduler.draining()) {
+            until = Math.min(until, scheduler.drainDeadlineNanos() - now);
+        }
+        try {
+            Mail mail = mailbox.poll(Math.max(0, until), TimeUnit.NANOSECONDS);
+            if (mail != null) {
+                take(mail);
+            } else {
+                endOverdue();
+            }
+            return true;
+        } catch (InterruptedException e) {
+            throw new IllegalStateException("a turn is never interrupted", e);
+        }
+    }
+
+    /** Calls past their timeout, or past the drain time, are interrupted; those that do not answer even then are unknown. */
+    private void endOverdue() {
+        long now = System.nanoTime();
+        boolean drained = scheduler.draining() && now - scheduler.drainDeadlineNanos() >= 0;
+        for (Call call : List.copyOf(inFlight.values())) {
+            if (!drained && now - call.deadlineNanos < Settlement.graceAfterTimeout().toNanos()) {
+                continue;
+            }
+            call.interrupt();
+            try {
+                Mail mail = mailbox.poll(Settlement.graceAfterTimeout().toMillis(), TimeUnit.MILLISECONDS);
+                if (mail != null) {
+                    take(mail);
+                }
+            } catch (InterruptedException e) {
+                throw new IllegalStateException("a turn is never interrupted", e);
+            }
+            absorb();
+            if (inFlight.get(call.ready.path()) == call) {
+                call.abandoned = true;
+                inFlight.remove(call.ready.path());
+                String reason = drained ? "drain" : "timeout";
+                ended(call.ready, call.attempt, overdue(call, reason));
+            }
+        }
+    }
+
+    private static Result overdue(Call call, String reason) {
+        String message = "the call had not ended when its time was over (" + reason + ")";
+        if (call.attempt != null) {
+            return new Result.Answered(new Outcome.Unknown(reason, message, null));
+        }
+        return new Result.PureFailed(Problem.retryable("STEP_TIMEOUT", message));
+    }
+
+    /** How the run stands when nothing is in flight and nothing can start. */
+    private Release ending(Decision decision) {
+        if (state.cancelRequested && !(decision.status instanceof Status.Done)) {
+            return release(InstanceState.CANCELLED, null, null, Reasons.outcome(null, null, state));
+        }
+        if (!decision.blocked.isEmpty()) {
+            return failed(List.of(new Failure(decision.blocked.getFirst().path(), Reasons.blocked(decision.blocked.getFirst()))));
+        }
+        return switch (decision.status) {
+            case Status.Failed(List<Failure> failures) -> failed(failures);
+            case Status.Done() -> release(
+                    InstanceState.COMPLETED, null, null, Reasons.outcome(Reasons.output(loaded.sequence(), state), null, state));
+            case Status.Pending() -> {
+                if (state.pauseRequested) {
+                    yield release(InstanceState.PAUSED, null, Reasons.single("paused", "waybill run resume " + key.id()), null);
+                }
+                if (scheduler.draining()) {
+                    yield release(InstanceState.SCHEDULED, 0L, null, null);
+                }
+                yield release(InstanceState.WAITING, Reasons.due(decision.waiting), Reasons.of(decision.waiting, state.now()), null);
+            }
+        };
+    }
+
+    private Release failed(List<Failure> failures) {
+        return release(InstanceState.FAILED, null, null, Reasons.outcome(null, failures, state));
+    }
+
+    private Release release(InstanceState to, @Nullable Long fireInMillis, @Nullable String reasons, @Nullable JsonNode outcome) {
+        List<dev.waybill.store.Event> events =
+                to.terminal() ? List.of(Events.instance("instance." + to.wire(), key, outcome)) : List.of();
+        return new Release(
+                to, fireInMillis, state.wakeSeq, reasons, outcome == null ? null : EngineJson.write(outcome), events);
+    }
+
+    /**
+     * A bug ended this turn: the claim is given up first, so that what is in flight becomes unknown elsewhere and settles late. After as
+     * many deaths as takeovers are allowed the run waits, reason crash_loop.
+     */
+    private void giveUp() {
+        try {
+            boolean given = false;
+            while (!given && reload()) {
+                BlockRow row = state.row(RUN_PATH);
+                var body = tools.jackson.databind.node.JsonNodeFactory.instance.objectNode();
+                body.put("takeovers", row == null ? 0 : state.body(row).path("takeovers").asInt());
+                body.put("deaths", row == null ? 1 : state.body(row).path("deaths").asInt() + 1);
+                draft = new Draft(engine.ids().get(), state);
+                draft.row(RUN_PATH, BlockRow.Kind.FRAME, body, null);
+                Commit commit = new Commit(
+                        key, state.claim, draft.transitionId, List.of(), List.copyOf(draft.rows), List.of(), List.of(),
+                        release(InstanceState.SCHEDULED, UNEXPECTED_BACKOFF_MILLIS, null, null), false);
+                given = !(engine.committer().submit(commit).join() instanceof CommitAnswer.Settled settled)
+                        || settled.release() == ReleaseAnswer.RELEASED;
+            }
+        } catch (RuntimeException e) {
+            LOG.error("the claim of {} could not be given up; it ends with this node's lease", key, e);
+        }
+    }
+}

@@ -1,0 +1,309 @@
+package dev.waybill.operate;
+
+import dev.waybill.engine.EngineRuntime;
+import dev.waybill.engine.Events;
+import dev.waybill.engine.Problems;
+import dev.waybill.engine.RunInspection;
+import dev.waybill.json.Json;
+import dev.waybill.model.EffectState;
+import dev.waybill.model.InstanceKey;
+import dev.waybill.model.InstanceState;
+import dev.waybill.model.Problem;
+import dev.waybill.model.WaybillException;
+import dev.waybill.operate.Resolution.Then;
+import dev.waybill.store.AuditRow;
+import dev.waybill.store.BlockRow;
+import dev.waybill.store.Event;
+import dev.waybill.store.EvidenceRow;
+import dev.waybill.store.InstanceSnapshot;
+import dev.waybill.store.JournalRow;
+import dev.waybill.store.JournalRow.OutputState;
+import dev.waybill.store.OutsideAnswer;
+import dev.waybill.store.OutsideMove;
+import dev.waybill.store.Queries.EffectFilter;
+import dev.waybill.store.Queries.EffectView;
+import dev.waybill.store.ReceiptRow;
+import dev.waybill.store.Store;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.UUID;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ObjectNode;
+
+/** The queue of effects nobody knows the outcome of, and the road back (semantics.md section 5). */
+public final class EffectDesk implements Effects {
+    private static final int MAX_NOTE = 10_000;
+    private static final int MAX_RACES = 20;
+    private static final Set<EffectState> BY_A_PERSON =
+            Set.of(EffectState.COMMITTED, EffectState.VERIFIED, EffectState.COMPENSATED, EffectState.ABANDONED);
+
+    private final Store store;
+    private final EngineRuntime engine;
+    private final RunDesk runs;
+    private final Supplier<UUID> ids;
+
+    public EffectDesk(Store store, EngineRuntime engine, RunDesk runs, Supplier<UUID> ids) {
+        this.store = store;
+        this.engine = engine;
+        this.runs = runs;
+        this.ids = ids;
+    }
+
+    @Override
+    public List<EffectView> list(EffectFilter filter) {
+        return store.queries().effects(filter);
+    }
+
+    @Override
+    public EffectCase get(String tenant, String idOrPrefix) {
+        EffectView effect = find(tenant, idOrPrefix);
+        InstanceKey key = effect.instance();
+        ReceiptRow receipt = effect.receipt();
+        List<EffectView> attempts = store.queries().effects(RunDesk.filterOf(key, 10_000)).stream()
+                .filter(other -> other.receipt().path().equals(receipt.path()))
+                .sorted(Comparator.comparingInt(other -> other.receipt().attempt()))
+                .toList();
+        InstanceSnapshot snapshot = store.load(key).orElse(null);
+        Instant now = snapshot == null ? effect.since() : snapshot.databaseNow();
+        return new EffectCase(
+                effect,
+                store.queries().journal(key, receipt.path(), receipt.attempt()),
+                store.queries().evidence(key, receipt.path(), receipt.attempt()),
+                attempts,
+                snapshot == null ? null : runs.view(snapshot.instance()),
+                quiet(receipt, now),
+                now);
+    }
+
+    private static boolean quiet(ReceiptRow receipt, Instant now) {
+        return receipt.quietAt() != null && !receipt.quietAt().isAfter(now);
+    }
+
+    private EffectView find(String tenant, String idOrPrefix) {
+        String wanted = idOrPrefix.toLowerCase(Locale.ROOT).trim();
+        if (wanted.length() == 36) {
+            UUID id;
+            try {
+                id = UUID.fromString(wanted);
+            } catch (IllegalArgumentException e) {
+                throw notFound(idOrPrefix);
+            }
+            return store.queries().effect(tenant, id).orElseThrow(() -> notFound(idOrPrefix));
+        }
+        if (!wanted.matches("[0-9a-f-]{4,35}")) {
+            throw notFound(idOrPrefix);
+        }
+        EffectFilter open = new EffectFilter(
+                tenant, true, Set.of(), null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, 10_000);
+        List<EffectView> matches = store.queries().effects(open).stream()
+                .filter(effect -> effect.receipt().id().toString().startsWith(wanted))
+                .toList();
+        if (matches.isEmpty()) {
+            throw notFound(idOrPrefix);
+        }
+        if (matches.size() > 1) {
+            throw WaybillException.conflict(
+                    "EFFECT_AMBIGUOUS_PREFIX", matches.size() + " open effects begin with " + wanted + "; give more of the id",
+                    "waybill effects list");
+        }
+        return matches.getFirst();
+    }
+
+    private static WaybillException notFound(String id) {
+        return new WaybillException(404, "EFFECT_NOT_FOUND", "there is no effect " + id, null, "waybill effects list");
+    }
+
+    // --- resolve ---------------------------------------------------------------------------------------------------------------
+
+    @Override
+    public EffectCase resolve(String tenant, UUID receiptId, Resolution resolution) {
+        check(resolution);
+        for (int race = 0; race < MAX_RACES; race++) {
+            EffectView effect = store.queries().effect(tenant, receiptId).orElseThrow(() -> notFound(receiptId.toString()));
+            RunInspection run = engine.inspect(effect.instance());
+            if (run == null) {
+                throw WaybillException.conflict("RUN_GONE", "the run of effect " + receiptId + " is gone", null);
+            }
+            OutsideMove move = decide(effect, run, resolution);
+            OutsideAnswer answer = store.settleFromOutside(move);
+            if (answer instanceof OutsideAnswer.Applied) {
+                engine.nudge(effect.instance());
+                return get(tenant, receiptId.toString());
+            }
+            // Somebody moved the run or the receipt: read again; a receipt that is no longer unknown is refused above.
+        }
+        throw WaybillException.conflict("RUN_BUSY", "the run of effect " + receiptId + " keeps changing; try again", null);
+    }
+
+    private static void check(Resolution r) {
+        if (!BY_A_PERSON.contains(r.state())) {
+            throw WaybillException.badRequest(
+                    "RESOLUTION_INVALID", "a person resolves to committed, verified, compensated or abandoned", "/state");
+        }
+        if (r.note().isBlank() || r.note().length() > MAX_NOTE) {
+            throw new WaybillException(
+                    422, "EVIDENCE_REQUIRED", "say what you looked at: a note of 1 to " + MAX_NOTE + " characters is required", "/note",
+                    "add --note \"what the provider's record shows\"");
+        }
+        if (r.state() == EffectState.COMMITTED && (r.providerReceiptId() == null || r.providerReceiptId().isBlank())) {
+            throw new WaybillException(
+                    422, "EVIDENCE_REQUIRED", "committed needs the provider's own id of it", "/provider_receipt_id",
+                    "add --provider-id ID");
+        }
+        Then then = then(r);
+        boolean fits =
+                switch (r.state()) {
+                    case COMMITTED, VERIFIED -> then == Then.CONTINUE || then == Then.NONE;
+                    case ABANDONED -> then != Then.CONTINUE;
+                    default -> then == Then.NONE || then == Then.FAIL;
+                };
+        if (!fits) {
+            throw new WaybillException(
+                    422, "RESOLUTION_INVALID", r.state().wire() + " does not go with then=" + then.name().toLowerCase(Locale.ROOT), "/then",
+                    "committed and verified: continue or none; abandoned: resend, fail or none; compensated: fail or none");
+        }
+    }
+
+    private static Then then(Resolution r) {
+        if (r.then() != null) {
+            return r.then();
+        }
+        return r.state() == EffectState.COMMITTED || r.state() == EffectState.VERIFIED ? Then.CONTINUE : Then.NONE;
+    }
+
+    private OutsideMove decide(EffectView effect, RunInspection run, Resolution r) {
+        ReceiptRow receipt = effect.receipt();
+        InstanceSnapshot snapshot = run.snapshot();
+        boolean compensates = r.state() == EffectState.COMPENSATED && effect.state().applied();
+        if (effect.state() != EffectState.UNKNOWN && !compensates) {
+            throw WaybillException.conflict(
+                    "EFFECT_NOT_UNKNOWN",
+                    "effect " + receipt.id() + " at " + receipt.path() + " is " + effect.state().wire() + ", not unknown; nothing was written",
+                    "waybill effects show " + receipt.id());
+        }
+        Then then = then(r);
+        InstanceState state = snapshot.instance().state();
+        if (then == Then.RESEND) {
+            if (!quiet(receipt, snapshot.databaseNow())) {
+                throw WaybillException.conflict(
+                        "EFFECT_NOT_QUIET",
+                        "the request of effect " + receipt.id() + " may still arrive until " + receipt.quietAt()
+                                + "; sending again before that could do it twice",
+                        "try again after " + receipt.quietAt());
+            }
+        }
+        boolean ended = state == InstanceState.COMPLETED || state == InstanceState.CANCELLED;
+        Set<InstanceState> wakeFrom = wakes(then, r, state, ended);
+        UUID transition = ids.get();
+        JournalRow last = effect.last();
+        int n = last == null ? 1 : last.n() + 1;
+        String output = output(r, last);
+        Problem abandoned = Problem.of("EFFECT_ABANDONED", "a person wrote effect " + receipt.id() + " off: " + r.note());
+        boolean fails = then == Then.FAIL;
+        JournalRow row = new JournalRow(
+                receipt.path(), receipt.attempt(), n, effect.state(), r.state(), "operator:" + r.actor(), null, transition, null, "resolved",
+                r.note(), r.providerReceiptId() != null ? r.providerReceiptId() : (last == null ? null : last.providerReceiptId()),
+                then == Then.RESEND ? 0L : null, true, null, output, output == null ? OutputState.NONE : OutputState.SAVED,
+                fails ? Json.write(Problems.json(abandoned)) : null, null);
+        List<BlockRow> rows = fails
+                ? List.of(new BlockRow(
+                        receipt.path(), run.nextRow(receipt.path()), BlockRow.Kind.ERROR, Json.write(Problems.json(abandoned)), null, transition,
+                        null))
+                : List.of();
+        EvidenceRow evidence = new EvidenceRow(
+                receipt.path(), receipt.attempt(), "resolution", "operator:" + r.actor(), Json.write(evidence(r, then)), null, null);
+        Event event = Events.effect("effect.resolved", effect.instance(), receipt, r.state().wire());
+        return new OutsideMove(
+                effect.instance(), transition, snapshot.instance().wakeSeq(), Set.of(), List.of(), List.of(row), List.of(evidence), rows, null,
+                null, wakeFrom, false, null, List.of(event),
+                new AuditRow(r.actor(), "effect.resolve", receipt.id().toString(), Json.write(evidence(r, then))));
+    }
+
+    /** Continue moves only a waiting run by itself; a failed one must be asked for; on an ended one only the ledger moves. */
+    private static Set<InstanceState> wakes(Then then, Resolution r, InstanceState state, boolean ended) {
+        if (ended || state == InstanceState.PAUSED) {
+            return Set.of();
+        }
+        return switch (then) {
+            case CONTINUE, RESEND -> r.then() != null && state == InstanceState.FAILED
+                    ? Set.of(InstanceState.FAILED)
+                    : Set.of(InstanceState.WAITING);
+            // The reasons of a waiting run change even when only the ledger moves.
+            case FAIL, NONE -> Set.of(InstanceState.WAITING);
+        };
+    }
+
+    private static @Nullable String output(Resolution r, @Nullable JournalRow last) {
+        if (r.state() != EffectState.COMMITTED && r.state() != EffectState.VERIFIED) {
+            return null;
+        }
+        if (r.output() != null) {
+            return Json.write(r.output());
+        }
+        if (last != null && last.output() != null) {
+            return last.output();
+        }
+        ObjectNode plain = Json.NODES.objectNode();
+        plain.put("provider_receipt_id", r.providerReceiptId());
+        plain.put("resolved", true);
+        return Json.write(plain);
+    }
+
+    private static ObjectNode evidence(Resolution r, Then then) {
+        ObjectNode evidence = Json.NODES.objectNode();
+        evidence.put("state", r.state().wire());
+        evidence.put("note", r.note());
+        if (r.link() != null) {
+            evidence.put("link", r.link());
+        }
+        if (r.providerReceiptId() != null) {
+            evidence.put("provider_receipt_id", r.providerReceiptId());
+        }
+        evidence.put("then", then.name().toLowerCase(Locale.ROOT));
+        return evidence;
+    }
+
+    // --- a lost output ---------------------------------------------------------------------------------------------------------
+
+    @Override
+    public EffectCase supplyOutput(String tenant, UUID receiptId, JsonNode output, String note, @Nullable String link, String actor) {
+        if (note.isBlank() || note.length() > MAX_NOTE) {
+            throw new WaybillException(
+                    422, "EVIDENCE_REQUIRED", "say where the output comes from: a note of 1 to " + MAX_NOTE + " characters", "/note", null);
+        }
+        for (int race = 0; race < MAX_RACES; race++) {
+            EffectView effect = store.queries().effect(tenant, receiptId).orElseThrow(() -> notFound(receiptId.toString()));
+            JournalRow last = effect.last();
+            if (last == null || last.outputState() != OutputState.LOST) {
+                throw WaybillException.conflict(
+                        "OUTPUT_NOT_LOST", "effect " + receiptId + " does not wait for a lost output", "waybill effects show " + receiptId);
+            }
+            InstanceSnapshot snapshot = store.load(effect.instance()).orElseThrow(() -> notFound(receiptId.toString()));
+            UUID transition = ids.get();
+            // The state does not move: committed stays committed, with the output it lacked.
+            JournalRow row = new JournalRow(
+                    last.path(), last.attempt(), last.n() + 1, last.to(), last.to(), "operator:" + actor, null, transition, null,
+                    "output_supplied", note, last.providerReceiptId(), null, true, null, Json.write(output), OutputState.SAVED, null, null);
+            ObjectNode body = Json.NODES.objectNode().put("note", note);
+            if (link != null) {
+                body.put("link", link);
+            }
+            OutsideMove move = new OutsideMove(
+                    effect.instance(), transition, snapshot.instance().wakeSeq(), Set.of(), List.of(), List.of(row),
+                    List.of(new EvidenceRow(last.path(), last.attempt(), "output", "operator:" + actor, Json.write(body), null, null)), List.of(),
+                    null, null, Set.of(InstanceState.WAITING), false, null,
+                    List.of(Events.effect("effect.output_supplied", effect.instance(), effect.receipt(), "output")),
+                    new AuditRow(actor, "effect.output", receiptId.toString(), Json.write(body)));
+            if (store.settleFromOutside(move) instanceof OutsideAnswer.Applied) {
+                engine.nudge(effect.instance());
+                return get(tenant, receiptId.toString());
+            }
+        }
+        throw WaybillException.conflict("RUN_BUSY", "the run of effect " + receiptId + " keeps changing; try again", null);
+    }
+}

@@ -1,0 +1,524 @@
+package dev.waybill.store.memory;
+
+import dev.waybill.model.Claim;
+import dev.waybill.model.InstanceKey;
+import dev.waybill.model.InstanceState;
+import dev.waybill.store.Commit;
+import dev.waybill.store.CommitAnswer;
+import dev.waybill.store.CommitAnswer.IntentAnswer;
+import dev.waybill.store.CommitAnswer.ReleaseAnswer;
+import dev.waybill.store.Durability;
+import dev.waybill.store.Event;
+import dev.waybill.store.InstanceSnapshot;
+import dev.waybill.store.OutsideAnswer;
+import dev.waybill.store.OutsideMove;
+import dev.waybill.store.Queries;
+import dev.waybill.store.ReceiptRow;
+import dev.waybill.store.Release;
+import dev.waybill.store.SequenceStore;
+import dev.waybill.store.Start;
+import dev.waybill.store.StartAnswer;
+import dev.waybill.store.Store;
+import dev.waybill.store.TextRule;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The store as a model: what the databases must do, said in plain Java. One lock makes a verb atomic, every map is ordered, time comes
+ * from outside and nothing is random, so that the same calls give the same answers. Its state is the committed state of a database that
+ * survives every engine that dies on it; {@link Faults} loses answers and connections.
+ */
+public final class MemoryStore implements Store {
+    private static final Comparator<InstanceKey> BY_KEY =
+            Comparator.comparing(InstanceKey::tenant, MemoryInstance.BY_UTF8).thenComparing(key -> key.id().toString());
+
+    private record DedupKey(String tenant, String scope, String key) {}
+
+    private record ReceiptKey(String tenant, UUID id) {}
+
+    record Node(UUID id, String name, Instant startedAt, Instant expiresAt, boolean fenced) {}
+
+    private record Due(Instant at, InstanceKey key) {}
+
+    private final InstantSource clock;
+    private final Faults faults;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Map<InstanceKey, MemoryInstance> instances = new TreeMap<>(BY_KEY);
+    private final TreeSet<Due> due = new TreeSet<>(Comparator.comparing(Due::at).thenComparing(Due::key, BY_KEY));
+    private final Map<ReceiptKey, MemoryInstance> receipts = new HashMap<>();
+    private final Map<DedupKey, StartAnswer.Existing> dedup = new HashMap<>();
+    private final Map<UUID, Node> nodes = new LinkedHashMap<>();
+    private final List<Queries.Change> changes = new ArrayList<>();
+    private final List<MemoryQueries.Audited> audit = new ArrayList<>();
+    private final MemorySequences sequences;
+    private final MemoryQueries queries;
+    private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
+    private Instant newest = Instant.EPOCH;
+
+    public MemoryStore(InstantSource clock) {
+        this(clock, Faults.NONE);
+    }
+
+    /**
+     * @param clock database time; readings are cut to microseconds and never go back
+     */
+    public MemoryStore(InstantSource clock, Faults faults) {
+        this.clock = clock;
+        this.faults = faults;
+        this.sequences = new MemorySequences(lock, this::now);
+        this.queries = new MemoryQueries(lock, instances, changes, audit, nodes);
+    }
+
+    @Override
+    public void migrate() {}
+
+    @Override
+    public Durability durability() {
+        return new Durability(List.of("the store is memory: everything is lost when the process ends"), List.of());
+    }
+
+    @Override
+    public String description() {
+        return "memory";
+    }
+
+    @Override
+    public String historyId() {
+        return "";
+    }
+
+    // --- nodes -----------------------------------------------------------------------------------------------------------------
+
+    @Override
+    public void registerNode(UUID node, String name, Duration lease) {
+        verb(Faults.Verb.REGISTER_NODE, () -> {
+            Instant now = now();
+            Node known = nodes.get(node);
+            return nodes.put(node, known == null
+                    ? new Node(node, name, now, now.plus(lease), false)
+                    : new Node(node, name, known.startedAt(), now.plus(lease), known.fenced()));
+        });
+    }
+
+    @Override
+    public boolean heartbeat(UUID node, Duration lease) {
+        return verb(Faults.Verb.HEARTBEAT, () -> {
+            Instant now = now();
+            Node known = nodes.computeIfPresent(node, (_, old) -> old.fenced()
+                    ? old
+                    : new Node(old.id(), old.name(), old.startedAt(), now.plus(lease), false));
+            return known != null && !known.fenced();
+        });
+    }
+
+    @Override
+    public void fence(UUID node) {
+        verb(Faults.Verb.FENCE, () -> nodes.computeIfPresent(node, (_, old) -> fenced(old)));
+    }
+
+    @Override
+    public int fenceAndFree(int limit) {
+        int freed = verb(Faults.Verb.FENCE_AND_FREE, () -> {
+            Instant now = now();
+            nodes.replaceAll((_, node) -> node.expiresAt().isAfter(now) ? node : fenced(node));
+            int count = 0;
+            for (MemoryInstance instance : instances.values()) {
+                Node owner = instance.claimNode == null ? null : nodes.get(instance.claimNode);
+                if (owner != null && owner.fenced() && count < limit) {
+                    instance.claim = new Claim(instance.claim.epoch() + 1, MemoryInstance.NO_NONCE);
+                    instance.claimNode = null;
+                    instance.takeovers++;
+                    move(instance, InstanceState.SCHEDULED, now, now);
+                    count++;
+                }
+            }
+            return count;
+        });
+        if (freed > 0) {
+            tell();
+        }
+        return freed;
+    }
+
+    private static Node fenced(Node node) {
+        return new Node(node.id(), node.name(), node.startedAt(), node.expiresAt(), true);
+    }
+
+    private boolean alive(UUID node, Instant now) {
+        Node known = nodes.get(node);
+        return known != null && !known.fenced() && known.expiresAt().isAfter(now);
+    }
+
+    // --- admission -------------------------------------------------------------------------------------------------------------
+
+    @Override
+    public List<StartAnswer> start(UUID node, List<Start> batch) {
+        List<StartAnswer> answers = verb(Faults.Verb.START, () -> {
+            Instant now = now();
+            boolean alive = alive(node, now);
+            return batch.stream().map(start -> start(start, node, alive, now)).toList();
+        });
+        tell();
+        return answers;
+    }
+
+    private StartAnswer start(Start start, UUID node, boolean alive, Instant now) {
+        String scope = Objects.requireNonNullElse(start.dedupScope(), "");
+        DedupKey key = start.dedupKey() == null ? null : new DedupKey(start.instance().tenant(), scope, start.dedupKey());
+        StartAnswer.Existing existing = key == null ? null : dedup.get(key);
+        if (existing != null) {
+            return existing;
+        }
+        if (instances.containsKey(start.instance())) {
+            return new StartAnswer.Existing(start.instance().id(), null);
+        }
+        MemoryInstance instance = new MemoryInstance(start, now);
+        instances.put(start.instance(), instance);
+        if (key != null) {
+            dedup.put(key, new StartAnswer.Existing(start.instance().id(), start.payloadSha256()));
+        }
+        boolean claimed = start.claim() != null && alive;
+        if (start.claim() != null && alive) {
+            instance.claim = start.claim();
+            instance.claimNode = node;
+            move(instance, InstanceState.RUNNING, null, now);
+        } else {
+            move(instance, InstanceState.SCHEDULED, now.plusMillis(start.fireInMillis()), now);
+        }
+        return new StartAnswer.Created(claimed, now);
+    }
+
+    // --- the owner -------------------------------------------------------------------------------------------------------------
+
+    @Override
+    public List<CommitAnswer> commit(UUID node, List<Commit> batch, boolean again) {
+        Set<InstanceKey> members = new HashSet<>();
+        for (Commit commit : batch) {
+            if (!members.add(commit.instance())) {
+                throw new IllegalArgumentException("two members of the batch move " + commit.instance());
+            }
+        }
+        List<CommitAnswer> answers = verb(Faults.Verb.COMMIT, () -> {
+            Instant now = now();
+            boolean alive = alive(node, now);
+            return batch.stream().map(commit -> commit(commit, alive, now)).toList();
+        });
+        tell();
+        return answers;
+    }
+
+    private CommitAnswer commit(Commit asked, boolean alive, Instant now) {
+        MemoryInstance instance = instances.get(asked.instance());
+        if (instance == null) {
+            return new CommitAnswer.ClaimLost();
+        }
+        Commit commit = TextRule.UTF8.kept(asked);
+        UUID transition = commit.transitionId();
+        boolean held = instance.heldUnder(commit.claim());
+        if (transition.equals(instance.ownerTransition)
+                || instance.wrote(transition, commit.settles(), commit.rows(), commit.intents())) {
+            boolean sent = !commit.intents().isEmpty()
+                    && commit.intents().stream().allMatch(intent -> instance.wrote(transition, intent));
+            boolean released = commit.release() != null && !held;
+            return settled(instance, asked, commit, sent, released, alive, now);
+        }
+        if (!held) {
+            return new CommitAnswer.ClaimLost();
+        }
+        boolean send = alive && !instance.cancelRequested && !instance.pauseRequested && !commit.intents().isEmpty();
+        String conflict = instance.conflict(commit.settles(), commit.rows());
+        if (conflict == null && send) {
+            conflict = conflict(instance, commit.intents());
+        }
+        if (conflict != null) {
+            return new CommitAnswer.Conflict(conflict);
+        }
+
+        instance.ownerTransition = transition;
+        instance.updatedAt = now;
+        commit.settles().forEach(row -> instance.add(row, now));
+        commit.rows().forEach(row -> instance.add(row, now));
+        if (send) {
+            commit.intents().forEach(row -> add(instance, row, now));
+        }
+        if (commit.resetTakeover()) {
+            instance.takeovers = 0;
+        }
+        publish(instance, commit.events(), now);
+        Release release = commit.release();
+        boolean released = release != null && release.expectedWakeSeq() == instance.wakeSeq;
+        if (release != null && released) {
+            release(instance, release, now);
+        }
+        return settled(instance, asked, commit, send, released, alive, now);
+    }
+
+    private void release(MemoryInstance instance, Release release, Instant now) {
+        boolean looksAgain = !release.to().terminal() && release.to() != InstanceState.PAUSED && release.fireInMillis() != null;
+        instance.claimNode = null;
+        instance.reasons = release.reasons();
+        instance.outcome = release.outcome();
+        move(instance, release.to(), looksAgain ? now.plusMillis(Objects.requireNonNull(release.fireInMillis())) : null, now);
+        publish(instance, release.events(), now);
+    }
+
+    private static CommitAnswer settled(
+            MemoryInstance instance, Commit asked, Commit kept, boolean sent, boolean released, boolean alive, Instant now) {
+        IntentAnswer intents;
+        if (asked.intents().isEmpty()) {
+            intents = IntentAnswer.NONE;
+        } else if (sent) {
+            intents = IntentAnswer.DISPATCHED;
+        } else {
+            intents = alive ? IntentAnswer.HELD_BY_FLAG : IntentAnswer.HELD_BY_NODE;
+        }
+        ReleaseAnswer release = asked.release() == null ? ReleaseAnswer.NONE : released ? ReleaseAnswer.RELEASED : ReleaseAnswer.NEWS;
+        return new CommitAnswer.Settled(
+                intents, release, instance.wakeSeq, instance.cancelRequested, instance.pauseRequested, kept != asked, now);
+    }
+
+    private @Nullable String conflict(MemoryInstance instance, List<ReceiptRow> rows) {
+        for (ReceiptRow row : rows) {
+            if (instance.receipts.containsKey(MemoryInstance.position(row))
+                    || receipts.containsKey(new ReceiptKey(instance.start.instance().tenant(), row.id()))) {
+                return "receipt " + row.id() + " " + row.path() + "#" + row.attempt();
+            }
+        }
+        return null;
+    }
+
+    private void add(MemoryInstance instance, ReceiptRow row, Instant now) {
+        instance.add(row, now);
+        receipts.put(new ReceiptKey(instance.start.instance().tenant(), row.id()), instance);
+    }
+
+    private void publish(MemoryInstance instance, List<Event> events, Instant now) {
+        for (Event event : events) {
+            changes.add(new Queries.Change(
+                    Integer.toString(changes.size() + 1), instance.start.instance(), event.type(), event.payload(), event.subject(), now));
+        }
+    }
+
+    // --- whoever is not the owner ----------------------------------------------------------------------------------------------
+
+    @Override
+    public OutsideAnswer settleFromOutside(OutsideMove move) {
+        OutsideAnswer answer = verb(Faults.Verb.SETTLE_FROM_OUTSIDE, () -> outside(move, now()));
+        tell();
+        return answer;
+    }
+
+    private OutsideAnswer outside(OutsideMove move, Instant now) {
+        MemoryInstance instance = instances.get(move.instance());
+        if (instance == null) {
+            return new OutsideAnswer.NotFound();
+        }
+        UUID transition = move.transitionId();
+        if (transition.equals(instance.outsideTransition)
+                || instance.wrote(transition, move.journal(), move.rows(), move.missingReceipts())) {
+            return new OutsideAnswer.Applied(instance.state, instance.wakeSeq, instance.claimNode);
+        }
+        String conflict = null;
+        if (!move.expectedStates().isEmpty() && !move.expectedStates().contains(instance.state)) {
+            conflict = "state " + instance.state.wire();
+        } else if (move.expectedWakeSeq() != null && move.expectedWakeSeq() != instance.wakeSeq) {
+            conflict = "wake_seq " + instance.wakeSeq;
+        } else {
+            conflict = conflict(instance, move.missingReceipts());
+        }
+        if (conflict == null) {
+            conflict = instance.conflict(move.journal(), move.rows());
+        }
+        if (conflict != null) {
+            return new OutsideAnswer.Conflict(instance.state, instance.wakeSeq, conflict);
+        }
+
+        instance.outsideTransition = transition;
+        instance.updatedAt = now;
+        instance.wakeSeq++;
+        move.missingReceipts().forEach(row -> add(instance, row, now));
+        move.journal().forEach(row -> instance.add(TextRule.UTF8.kept(row), now));
+        move.evidence().forEach(row -> instance.add(row, now));
+        move.rows().forEach(row -> instance.add(row, now));
+        if (move.cancel() != null) {
+            instance.cancelRequested = move.cancel();
+        }
+        if (move.pause() != null) {
+            instance.pauseRequested = move.pause();
+        }
+        UUID owner = instance.claimNode;
+        boolean paused = move.raiseEpoch() && voidClaim(instance, move.pauseReasons(), now);
+        if (!paused && instance.claimNode == null && move.wakeFrom().contains(instance.state)) {
+            move(instance, InstanceState.SCHEDULED, now, now);
+        }
+        publish(instance, move.events(), now);
+        if (move.audit() != null) {
+            audit.add(new MemoryQueries.Audited(move.instance().tenant(), new Queries.AuditEntry(now, move.audit())));
+        }
+        return new OutsideAnswer.Applied(instance.state, instance.wakeSeq, owner);
+    }
+
+    /** True when the instance became paused. */
+    private boolean voidClaim(MemoryInstance instance, @Nullable String pauseReasons, Instant now) {
+        boolean claimed = instance.claimNode != null;
+        instance.claim = new Claim(instance.claim.epoch() + 1, MemoryInstance.NO_NONCE);
+        instance.claimNode = null;
+        if (pauseReasons != null && !instance.state.terminal()) {
+            instance.reasons = pauseReasons;
+            move(instance, InstanceState.PAUSED, null, now);
+            return true;
+        }
+        if (claimed) {
+            move(instance, InstanceState.SCHEDULED, now, now);
+        }
+        return false;
+    }
+
+    // --- claims ----------------------------------------------------------------------------------------------------------------
+
+    @Override
+    public List<InstanceSnapshot> claim(UUID node, UUID nonce, int limit) {
+        return verb(Faults.Verb.CLAIM, () -> {
+            Instant now = now();
+            if (!alive(node, now)) {
+                return List.of();
+            }
+            List<InstanceSnapshot> claimed = new ArrayList<>();
+            for (MemoryInstance instance : fairly(now, limit)) {
+                instance.claim = new Claim(instance.claim.epoch() + 1, nonce);
+                instance.claimNode = node;
+                move(instance, InstanceState.RUNNING, null, now);
+                claimed.add(instance.snapshot(now));
+            }
+            return claimed;
+        });
+    }
+
+    private List<MemoryInstance> fairly(Instant now, int limit) {
+        Comparator<MemoryInstance> urgency = Comparator.<MemoryInstance>comparingInt(instance -> -instance.start.priority())
+                .thenComparing(instance -> Objects.requireNonNull(instance.nextFireAt))
+                .thenComparing(instance -> instance.start.instance().id().toString());
+        Map<String, List<MemoryInstance>> byTenant = new TreeMap<>(MemoryInstance.BY_UTF8);
+        for (Due one : due) {
+            if (one.at().isAfter(now)) {
+                break;
+            }
+            byTenant.computeIfAbsent(one.key().tenant(), _ -> new ArrayList<>()).add(Objects.requireNonNull(instances.get(one.key())));
+        }
+        byTenant.values().forEach(list -> list.sort(urgency));
+        List<MemoryInstance> chosen = new ArrayList<>();
+        for (int rank = 0; chosen.size() < limit; rank++) {
+            int place = rank;
+            List<MemoryInstance> round = byTenant.values().stream()
+                    .filter(list -> list.size() > place)
+                    .map(list -> list.get(place))
+                    .sorted(urgency)
+                    .toList();
+            if (round.isEmpty()) {
+                break;
+            }
+            chosen.addAll(round.subList(0, Math.min(round.size(), limit - chosen.size())));
+        }
+        return chosen;
+    }
+
+    @Override
+    public long millisUntilNextDue(Duration horizon) {
+        return verb(Faults.Verb.MILLIS_UNTIL_NEXT_DUE, () -> {
+            if (due.isEmpty()) {
+                return horizon.toMillis();
+            }
+            long micros = ChronoUnit.MICROS.between(now(), due.first().at());
+            return Math.clamp(Math.ceilDiv(micros, 1_000L), 0, horizon.toMillis());
+        });
+    }
+
+    /** Every change of state goes through here: the queue of due instances follows {@code nextFireAt}. */
+    private void move(MemoryInstance instance, InstanceState to, @Nullable Instant nextFireAt, Instant now) {
+        InstanceKey key = instance.start.instance();
+        if (instance.nextFireAt != null) {
+            due.remove(new Due(instance.nextFireAt, key));
+        }
+        instance.state = to;
+        instance.nextFireAt = nextFireAt;
+        instance.updatedAt = now;
+        if (nextFireAt != null) {
+            due.add(new Due(nextFireAt, key));
+        }
+    }
+
+    // --- reads -----------------------------------------------------------------------------------------------------------------
+
+    @Override
+    public Optional<InstanceSnapshot> load(InstanceKey key) {
+        return verb(Faults.Verb.LOAD, () -> Optional.ofNullable(instances.get(key)).map(instance -> instance.snapshot(now())));
+    }
+
+    @Override
+    public List<UUID> existingReceipts(String tenant, Collection<UUID> ids) {
+        return verb(Faults.Verb.EXISTING_RECEIPTS, () -> ids.stream()
+                .filter(id -> receipts.containsKey(new ReceiptKey(tenant, id)))
+                .toList());
+    }
+
+    @Override
+    public Queries queries() {
+        return queries;
+    }
+
+    @Override
+    public SequenceStore sequences() {
+        return sequences;
+    }
+
+    @Override
+    public void onNotification(Runnable listener) {
+        listeners.add(listener);
+    }
+
+    @Override
+    public void close() {}
+
+    private void tell() {
+        listeners.forEach(Runnable::run);
+    }
+
+    private Instant now() {
+        Instant reading = clock.instant().truncatedTo(ChronoUnit.MICROS);
+        newest = reading.isAfter(newest) ? reading : newest;
+        return newest;
+    }
+
+    private <T extends @Nullable Object> T verb(Faults.Verb verb, Supplier<T> transaction) {
+        faults.before(verb);
+        lock.lock();
+        T answer;
+        try {
+            answer = transaction.get();
+        } finally {
+            lock.unlock();
+        }
+        faults.after(verb);
+        return answer;
+    }
+}

@@ -1,0 +1,89 @@
+package dev.waybill.store.memory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.waybill.store.Move;
+import dev.waybill.store.Store;
+import dev.waybill.store.StoreConformance;
+import dev.waybill.store.StoreException;
+import dev.waybill.store.StoreLab;
+import dev.waybill.store.TickingClock;
+import dev.waybill.store.UnclearCommitException;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+
+class MemoryStoreTest extends StoreConformance {
+
+    @Override
+    protected StoreLab open() {
+        return new MemoryLab(Faults.NONE);
+    }
+
+    private static final class MemoryLab extends StoreLab {
+        private final TickingClock clock = new TickingClock(Duration.ofMillis(1));
+        private final MemoryStore store;
+
+        MemoryLab(Faults faults) {
+            store = new MemoryStore(clock, faults);
+        }
+
+        @Override
+        public Store store() {
+            return store;
+        }
+
+        @Override
+        public void expireLease(UUID node) {
+            // Time passes for everybody: the other nodes must go on with their heartbeats.
+            List<UUID> others = store.queries().nodes().stream()
+                    .map(view -> view.node())
+                    .filter(other -> !other.equals(node))
+                    .toList();
+            store.queries().nodes().stream()
+                    .filter(view -> view.node().equals(node))
+                    .forEach(view -> clock.advanceTo(view.expiresAt()));
+            others.forEach(other -> store.heartbeat(other, Duration.ofHours(1)));
+        }
+
+        @Override
+        public void close() {
+            store.close();
+        }
+    }
+
+    @Test
+    void aFaultBeforeAVerbLeavesNothingAndAFaultAfterItLeavesEverything() {
+        boolean[] armed = {false, false};
+        MemoryLab lab = new MemoryLab(new Faults() {
+            @Override
+            public void before(Verb verb) {
+                if (armed[0] && verb == Verb.COMMIT) {
+                    throw new StoreException("refused", new IllegalStateException("down"));
+                }
+            }
+
+            @Override
+            public void after(Verb verb) {
+                if (armed[1] && verb == Verb.COMMIT) {
+                    throw new UnclearCommitException("gone", new IllegalStateException("reset"));
+                }
+            }
+        });
+        StoreLab.Owned owned = lab.owned(lab.node());
+        Move move = owned.move().intent("charge", 0);
+
+        armed[0] = true;
+        assertThatThrownBy(() -> owned.commit(move)).isInstanceOf(StoreException.class);
+        assertThat(owned.load().receipts()).isEmpty();
+        armed[0] = false;
+        armed[1] = true;
+        assertThatThrownBy(() -> owned.commit(move)).isInstanceOf(UnclearCommitException.class);
+        assertThat(owned.load().receipts()).hasSize(1);
+        armed[1] = false;
+        assertThat(owned.again(move)).isInstanceOf(dev.waybill.store.CommitAnswer.Settled.class);
+        assertThat(owned.load().receipts()).hasSize(1);
+    }
+}
