@@ -21,7 +21,8 @@ public final class Nearest {
             return Optional.empty();
         }
         String wanted = name.toLowerCase(Locale.ROOT);
-        int limit = Math.max(1, name.length() / 3);
+        // Two letters swapped are two changes.
+        int limit = name.length() < 4 ? 1 : Math.max(2, name.length() / 3);
         return known.stream()
                 .filter(candidate -> distance(wanted, candidate.toLowerCase(Locale.ROOT)) <= limit)
                 .min(Comparator.comparingInt(candidate -> distance(wanted, candidate.toLowerCase(Locale.ROOT))));

@@ -11,6 +11,7 @@ import io.javalin.compression.CompressionStrategy;
 import io.javalin.config.JavalinConfig;
 import io.javalin.http.Context;
 import io.javalin.http.HandlerType;
+import io.javalin.http.HttpResponseException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.InstantSource;
@@ -19,6 +20,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
 import org.eclipse.jetty.server.ServerConnector;
@@ -31,6 +33,7 @@ public final class Api implements AutoCloseable {
     /** A stalled read or write ends after this long: it is what cuts a slow client. */
     private static final long IDLE_MILLIS = 30_000;
     private static final long STOP_MILLIS = 5_000;
+    private static final Pattern BROKEN_ESCAPE = Pattern.compile("%(?![0-9a-fA-F]{2})");
     private static final Set<String> ALWAYS_ALLOWED = Set.of("tenant_id");
 
     private final ApiKeys keys;
@@ -117,6 +120,8 @@ public final class Api implements AutoCloseable {
             config.routes.addEndpoint(new io.javalin.router.Endpoint(
                     HandlerType.findOrCreate(endpoint.method), endpoint.path, context -> answer(endpoint, context)));
         }
+        // Javalin has a handler of its own for its refusals; the nearest class wins, so ours must name it.
+        config.routes.exception(HttpResponseException.class, (exception, context) -> refuse(context, Problems.of(exception)));
         config.routes.exception(Exception.class, (exception, context) -> refuse(context, Problems.of(exception)));
     }
 
@@ -150,6 +155,10 @@ public final class Api implements AutoCloseable {
 
     /** A misspelt filter that is ignored answers another question than the one that was asked. */
     private static void checkParameters(Endpoint endpoint, Context context) {
+        String query = context.queryString();
+        if (query != null && BROKEN_ESCAPE.matcher(query).find()) {
+            throw WaybillException.badRequest("INVALID_PARAMETER", "the query holds a % that is not followed by two hex digits", null);
+        }
         for (String name : context.queryParamMap().keySet()) {
             if (!ALWAYS_ALLOWED.contains(name) && endpoint.parameters.stream().noneMatch(p -> matches(p, name))) {
                 List<String> known = endpoint.parameters.stream().filter(p -> !p.header()).map(Parameter::name).toList();

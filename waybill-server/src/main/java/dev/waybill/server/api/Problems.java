@@ -4,6 +4,8 @@ import dev.waybill.model.WaybillException;
 import dev.waybill.store.StoreException;
 import dev.waybill.store.UnclearCommitException;
 import io.javalin.http.HttpResponseException;
+import java.nio.charset.IllegalCharsetNameException;
+import java.nio.charset.UnsupportedCharsetException;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -51,6 +53,8 @@ final class Problems {
                 yield new WaybillException(
                         503, "STORE_UNAVAILABLE", "the database cannot be reached; nothing was changed", null, "try again in a moment");
             }
+            case IllegalCharsetNameException _, UnsupportedCharsetException _ -> new WaybillException(
+                    415, "UNSUPPORTED_MEDIA_TYPE", "the Content-Type names a charset that does not exist", null, "send UTF-8");
             case HttpResponseException e -> ofStatus(e.getStatus(), null);
             default -> {
                 LOG.error("a request failed unexpectedly", exception);
