@@ -72,13 +72,19 @@ public final class Server implements AutoCloseable {
         return engine;
     }
 
+    /** For tests: what is mounted. */
+    public Api api() {
+        return api;
+    }
+
     /**
-     * Readiness goes first, then the engine drains while the API still answers: who waits for a run that is ending here learns how it
-     * ended. The door closes last.
+     * The engine drains while the API still answers: who waits for a run that is ending here learns how it ended. The door closes
+     * last.
      */
     @Override
     public void close() {
         try {
+            api.drain();
             engine.close();
         } finally {
             api.close();

@@ -12,6 +12,7 @@ import io.javalin.config.JavalinConfig;
 import io.javalin.http.Context;
 import io.javalin.http.HandlerType;
 import io.javalin.http.HttpResponseException;
+import java.io.IOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.InstantSource;
@@ -44,6 +45,7 @@ public final class Api implements AutoCloseable {
     private final List<Endpoint> endpoints;
     private final ObjectNode document;
     private final Javalin javalin;
+    private volatile boolean draining;
 
     /**
      * @param loopbackOnly no keys are asked for: only requests that name this machine are answered, so that a web page cannot reach
@@ -85,10 +87,16 @@ public final class Api implements AutoCloseable {
         return javalin.port();
     }
 
-    /** Ends the streams, lets requests in flight finish for a moment, and stops listening. */
+    /** Ends the streams; from now on whatever fails because the engine is going is 503, not a fault of this server. */
+    public void drain() {
+        draining = true;
+        feed.close();
+    }
+
+    /** Lets requests in flight finish for a moment and stops listening. */
     @Override
     public void close() {
-        feed.close();
+        drain();
         javalin.stop();
     }
 
@@ -138,7 +146,7 @@ public final class Api implements AutoCloseable {
             checkParameters(endpoint, context);
             response = endpoint.action.answer(new Call(context, endpoint, bodies, forTenantParameter(endpoint, context, caller)));
         } catch (RuntimeException e) {
-            refuse(context, Problems.of(e));
+            refuse(context, draining && !(e instanceof WaybillException) ? Problems.ofStatus(503, null) : Problems.of(e));
             return;
         }
         if (!response.streamed()) {
@@ -215,6 +223,7 @@ public final class Api implements AutoCloseable {
         if (context.res().isCommitted()) {
             return;
         }
+        readToTheEnd(context);
         commonHeaders(context);
         if (problem.status() == 503) {
             context.header("Retry-After", "1");
@@ -225,6 +234,16 @@ public final class Api implements AutoCloseable {
         context.status(problem.status())
                 .contentType(Problems.CONTENT_TYPE)
                 .result(Json.writeBytes(Problems.json(problem)));
+    }
+
+    /** A body that nobody read costs the connection, and with it the caller's next request on it. */
+    private static void readToTheEnd(Context context) {
+        try {
+            context.req().getInputStream().skipNBytes(Body.MAX_BYTES);
+        } catch (IOException | IllegalStateException e) {
+            // It ended, or the caller is gone: there is nothing left to read either way.
+            return;
+        }
     }
 
     /** What Jetty refuses before there is a route: malformed requests, headers beyond the limit. */

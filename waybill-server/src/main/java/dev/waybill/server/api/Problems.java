@@ -100,6 +100,9 @@ final class Problems {
         if (problem.next() != null) {
             json.put("next", problem.next());
         }
+        if (problem.details() != null) {
+            json.set("details", problem.details());
+        }
         return json;
     }
 }

@@ -75,7 +75,7 @@ final class ServeCommand implements Callable<Integer> {
     boolean restored;
 
     @Option(
-            names = "--accept-commit-loss",
+            names = {"--accept-commit-loss", "--accept-losing-commits"},
             description = "Go on although this database may lose answered commits: an effect may then be sent twice.")
     boolean acceptCommitLoss;
 
