@@ -3,6 +3,8 @@ package dev.waybill.server.demo;
 import dev.waybill.json.Json;
 import dev.waybill.server.demo.Order.Fate;
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -44,7 +46,7 @@ public final class Demo {
         this.directory = directory;
     }
 
-    /** @throws IllegalArgumentException when the directory is not an empty one */
+    /** @throws IllegalArgumentException when the directory cannot be used or is not an empty one */
     public static Result run(Options options, Stage stage) {
         return new Demo(options, stage, directory(options.directory)).run();
     }
@@ -62,7 +64,7 @@ public final class Demo {
             }
             return chosen.toAbsolutePath();
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot use " + (chosen == null ? "a temporary directory" : chosen), e);
+            throw new IllegalArgumentException("cannot use " + (chosen == null ? "the temporary directory" : chosen) + ": " + e, e);
         }
     }
 
@@ -87,24 +89,29 @@ public final class Demo {
             failed(document, e);
         } finally {
             over.set(true);
-            Runtime.getRuntime().removeShutdownHook(interrupted);
+            forget(interrupted);
         }
         document.put("ok", ok).put("seconds", show.seconds());
         document.set("timeline", show.timeline());
         boolean keep = !ok || options.directory != null;
         document.put("directory", keep ? directory.toString() : null);
-        if (keep) {
-            show.plain(show.dim("kept: " + directory + "   (ledgers: *.jsonl)"));
-        } else {
+        if (!keep) {
             delete();
         }
-        show.plain(show.dim("again: " + again(" --dir DIR keeps the ledgers")));
+        show.plain(show.dim("again: " + again() + (keep ? "     kept: " + directory + "/*.jsonl" : "     --dir DIR keeps the ledgers")));
         return new Result(document, ok);
     }
 
-    private String again(String hint) {
-        return "./waybill demo --seed " + options.seed + (options.killAt == KillAt.BOOKED ? "" : " --kill-at " + options.killAt.wire())
-                + (options.directory == null ? "     " + hint.strip() : "");
+    private static void forget(Thread hook) {
+        try {
+            Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (IllegalStateException alreadyGoingDown) {
+            // It has run.
+        }
+    }
+
+    private String again() {
+        return "./waybill demo --seed " + options.seed + (options.killAt == KillAt.BOOKED ? "" : " --kill-at " + options.killAt.wire());
     }
 
     private boolean play(ObjectNode document) {
@@ -118,14 +125,13 @@ public final class Demo {
                 PlainAct retry = new PlainAct(Strategy.RETRY, scene, show)) {
             waybill.placeOrders();
             waybill.killAndRestart();
-            differences.addAll(waybill.nothingWasSentAgain());
             show.gap();
             show.note("the same five orders without Waybill, each against an Acme Pay of its own");
             noRetry.play();
             retry.play();
             show.gap();
             waybill.operate();
-            differences.addAll(waybill.receiptsThatAreNotAsTheyShould());
+            differences.addAll(waybill.differences());
             document.setAll(waybill.document());
         }
         return table(document, scene, differences);
@@ -179,9 +185,9 @@ public final class Demo {
         String message = e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
         String first = message.lines().findFirst().orElse(message);
         document.put("error", first);
-        stage.warn("the demo broke off: " + first);
-        java.io.StringWriter trace = new java.io.StringWriter();
-        e.printStackTrace(new java.io.PrintWriter(trace));
+        stage.warn("the demo broke off: " + first + "\nkept: " + directory + " (failure.txt, engine-*.log)");
+        StringWriter trace = new StringWriter();
+        e.printStackTrace(new PrintWriter(trace));
         write(directory.resolve("failure.txt"), trace.toString());
     }
 

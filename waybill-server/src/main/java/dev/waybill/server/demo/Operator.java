@@ -26,15 +26,12 @@ final class Operator {
     private static final long LOOK_AGAIN_MILLIS = 200;
 
     private final Stage.Api api;
-    private final String serverFlag;
     private final Show show;
     private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     private final ArrayNode resolutions = Json.NODES.arrayNode();
 
-    /** @param serverFlag for the commands shown; empty when the default server is meant */
-    Operator(Stage.Api api, String server, String serverFlag, Show show) {
+    Operator(Stage.Api api, Show show) {
         this.api = api;
-        this.serverFlag = serverFlag;
         this.show = show;
     }
 
@@ -97,7 +94,7 @@ final class Operator {
     }
 
     private void command(String arguments) {
-        show.note(show.dim("$ waybill " + arguments + serverFlag));
+        show.note(show.dim("$ ./waybill " + arguments));
     }
 
     /** @return what the provider has under the key of this request, or null */

@@ -3,7 +3,6 @@ package dev.waybill.server.demo;
 import dev.waybill.server.demo.Order.Fate;
 import dev.waybill.test.Processes.Child;
 import dev.waybill.test.ProviderClient;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -50,7 +49,7 @@ final class PlainAct implements AutoCloseable {
 
     private Child start(ProviderClient acme, @Nullable KillAt stopAt) {
         List<String> arguments = new ArrayList<>(List.of(
-                strategy.name(), acme.url(""), scene.ordersFile().toString(), scene.file(strategy.wire() + ".journal").toString()));
+                strategy.name(), acme.url(""), scene.ordersFile().toString(), scene.file(strategy.ledgerFile().replace(".jsonl", ".journal")).toString()));
         if (stopAt != null) {
             arguments.add(stopAt.name());
         }
@@ -67,10 +66,6 @@ final class PlainAct implements AutoCloseable {
                 .filter(line -> !line.endsWith(" taken"))
                 .map(line -> line.substring("order-".length()))
                 .toList();
-    }
-
-    Path ledger() {
-        return scene.ledger(strategy);
     }
 
     @Override

@@ -121,8 +121,16 @@ public final class PlainClient {
             HttpResponse<byte[]> response = http.send(request, HttpResponse.BodyHandlers.ofByteArray());
             return new Answer(response.statusCode(), Json.tryParse(response.body()).orElse(Json.NODES.missingNode()), null);
         } catch (IOException e) {
-            return new Answer(0, Json.NODES.missingNode(), e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage());
+            return new Answer(0, Json.NODES.missingNode(), deepest(e));
         }
+    }
+
+    private static String deepest(Throwable e) {
+        Throwable at = e;
+        while (at.getCause() != null) {
+            at = at.getCause();
+        }
+        return at.getMessage() == null ? at.getClass().getSimpleName() : at.getMessage();
     }
 
     private void reached(KillAt point, Order order) {

@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -49,7 +50,9 @@ final class WaybillAct implements AutoCloseable {
     private final CompletableFuture<ProviderClient> provider;
     private final List<Child> engines = new ArrayList<>();
     private final Map<Fate, String> runs = new EnumMap<>(Fate.class);
+    private final List<String> differences = new ArrayList<>();
     private @Nullable Operator operator;
+    private Stage.@Nullable Api api;
     private int port = FIRST_PORT;
 
     /** Starts its provider, which may take its time. */
@@ -65,7 +68,10 @@ final class WaybillAct implements AutoCloseable {
     }
 
     private Stage.Api api() {
-        return stage.api(server());
+        if (api == null) {
+            throw new IllegalStateException("no engine was started yet");
+        }
+        return api;
     }
 
     private String server() {
@@ -98,6 +104,7 @@ final class WaybillAct implements AutoCloseable {
         engines.add(engine);
         String listening = engine.awaitLine(line -> line.startsWith("listening "), Children.PATIENCE);
         port = Integer.parseInt(listening.substring("listening ".length()));
+        api = stage.api(server());
         return engine;
     }
 
@@ -139,7 +146,7 @@ final class WaybillAct implements AutoCloseable {
     }
 
     static Map<String, JsonNode> receipts(Stage.Api api, String run) {
-        Map<String, JsonNode> receipts = new java.util.HashMap<>();
+        Map<String, JsonNode> receipts = new HashMap<>();
         for (JsonNode one : api.get("/api/v1/instances/" + run + "/effects").path("items")) {
             receipts.merge(
                     one.path("block_id").asString(), one,
@@ -178,14 +185,16 @@ final class WaybillAct implements AutoCloseable {
     }
 
     static String reason(JsonNode receipt) {
-        return text(receipt, "reason").replace('_', ' ');
+        String reason = text(receipt, "reason");
+        return reason.equals("crash") ? "the engine died before an answer was stored" : reason.replace('_', ' ');
     }
 
     /** The provider's own no, where the run's error carries it. */
     private static String answer(JsonNode run) {
-        JsonNode output = run.path("error").path("details").path("output");
-        String code = output.path("body").path("error").path("code").asString("");
-        return code.isEmpty() ? text(run.path("error"), "message") : (output.path("status").asString("") + " " + code).strip();
+        JsonNode details = run.path("error").path("details");
+        return details.has("error_code")
+                ? details.path("status").asString("") + " " + text(details, "error_code")
+                : text(run.path("error"), "message");
     }
 
     static String text(JsonNode json, String field) {
@@ -207,14 +216,13 @@ final class WaybillAct implements AutoCloseable {
         show.step(show.bad("kill -9 " + engine.pid()) + "   " + scene.killAt().words());
         Child next = startEngine(null);
         JsonNode run = settled(order);
-        int unknown = unknown().size();
-        show.step("engine up again (pid " + next.pid() + "): " + show.warn(unknown + " receipts are UNKNOWN") + ". Nothing is sent again.");
-        if (scene.killAt().leavesUnknown()) {
-            tell(order, run);
-        } else {
+        differences.addAll(sentBeforeAnybodyDecided());
+        show.step("engine up again (pid " + next.pid() + "): " + show.warn(unknown().size() + " receipts are UNKNOWN")
+                + (differences.isEmpty() ? ". Nothing is sent again." : ""));
+        if (!scene.killAt().leavesUnknown()) {
             show.note(order.name() + " goes on by itself: nothing about it is unclear");
-            tell(order, run);
         }
+        tell(order, run);
     }
 
     private List<JsonNode> unknown() {
@@ -225,7 +233,7 @@ final class WaybillAct implements AutoCloseable {
     }
 
     /** @return what the ledger and the queue have that they should not have, now that the engine is back and nobody has decided yet */
-    List<String> nothingWasSentAgain() {
+    private List<String> sentBeforeAnybodyDecided() {
         List<String> differences = new ArrayList<>();
         Tally tally = Tally.of(scene.ledger(Strategy.WAYBILL), scene.orders());
         for (Fate fate : Fate.values()) {
@@ -235,7 +243,10 @@ final class WaybillAct implements AutoCloseable {
                         + expected);
             }
         }
-        List<String> unknown = unknown().stream().map(effect -> effect.path("labels").path("order").asString("") + " " + text(effect, "block_id")).sorted().toList();
+        List<String> unknown = unknown().stream()
+                .map(effect -> effect.path("labels").path("order").asString("") + " " + text(effect, "block_id"))
+                .sorted()
+                .toList();
         List<String> expected = Expectation.unknown(scene.killAt()).stream().map(fate -> "order-" + fate.letter() + " charge").toList();
         if (!unknown.equals(expected)) {
             differences.add("Waybill: unknown are " + unknown + ", expected " + expected);
@@ -246,15 +257,17 @@ final class WaybillAct implements AutoCloseable {
     // --- the person ------------------------------------------------------------------------------------------------------------
 
     void operate() {
-        operator = new Operator(api(), server(), port == FIRST_PORT ? "" : " --server " + server(), show);
+        show.note("what an operator does" + (port == FIRST_PORT ? "" : "   " + show.dim("(with WAYBILL_URL=" + server() + ")")));
+        operator = new Operator(api(), show);
         operator.workOff(unknown());
         for (Order order : scene.orders()) {
             settled(order);
         }
     }
 
-    List<String> receiptsThatAreNotAsTheyShould() {
-        List<String> differences = new ArrayList<>();
+    /** @return what was not as it must be, so far and in the end */
+    List<String> differences() {
+        List<String> differences = new ArrayList<>(this.differences);
         for (Fate fate : Fate.values()) {
             String expected = fate == Fate.DECLINED ? "not_applied" : "committed";
             String state = text(receipts(fate).getOrDefault("charge", Json.NODES.missingNode()), "state");
