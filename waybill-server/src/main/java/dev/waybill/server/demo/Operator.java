@@ -83,8 +83,7 @@ final class Operator {
             }
         }
         for (Case one : notFound) {
-            awaitQuiet(one);
-            JsonNode record = ask(one);
+            JsonNode record = awaitQuiet(one) ? ask(one) : null;
             if (record == null) {
                 absent(one);
             } else {
@@ -149,15 +148,19 @@ final class Operator {
         kept.set("run", run.path("state"));
     }
 
-    /** A packet of the first send may still be on its way: nothing found now would prove nothing. */
-    private void awaitQuiet(Case one) {
-        JsonNode file = one.file;
-        if (!file.path("quiet").asBoolean(false)) {
-            show.step(one.name + "  nothing found, but what was sent may still arrive until " + one.quietAt().toString().substring(11, 19)
-                    + "Z: waiting until it is quiet");
+    /**
+     * A packet of the first send may still be on its way: nothing found before it is quiet would prove nothing.
+     *
+     * @return whether there was something to wait for, so that the record must be asked again
+     */
+    private boolean awaitQuiet(Case one) {
+        if (one.file.path("quiet").asBoolean(false)) {
+            return false;
         }
+        show.step(one.name + "  nothing found, but the first send may still arrive until " + one.quietAt().toString().substring(11, 19)
+                + " UTC: waiting until it is quiet");
         long deadline = System.nanoTime() + Children.PATIENCE.toNanos();
-        while (!file.path("quiet").asBoolean(false)) {
+        while (!api.get(EFFECTS + one.id).path("quiet").asBoolean(false)) {
             if (System.nanoTime() > deadline) {
                 throw new IllegalStateException("effect " + one.id + " does not become quiet");
             }
@@ -167,8 +170,8 @@ final class Operator {
                 Thread.currentThread().interrupt();
                 throw new IllegalStateException("interrupted while waiting for effect " + one.id, e);
             }
-            file = api.get(EFFECTS + one.id);
         }
-        show.step(one.name + "  quiet: nothing of the first send can arrive any more");
+        show.step(one.name + "  quiet: what has not arrived by now never will");
+        return true;
     }
 }

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -283,7 +284,7 @@ final class WaybillAct implements AutoCloseable {
         document.put("server", server());
         var orders = document.putArray("orders");
         for (Order order : scene.orders()) {
-            ObjectNode one = orders.addObject().put("order", order.name()).put("fate", order.fate().title()).put("amount", order.money());
+            ObjectNode one = orders.addObject().put("order", order.name()).put("fate", order.fate().name().toLowerCase(Locale.ROOT)).put("amount", order.money());
             one.put("run", run(order.fate()));
             one.set("state", api().get("/api/v1/instances/" + run(order.fate())).path("state"));
             var receipts = one.putArray("receipts");
