@@ -263,7 +263,7 @@ final class JsonataFunctions {
     }
 
     private void bound(long length) {
-        evaluation.checkTime();
+        evaluation.spend(1);
         if (length > Expressions.MAX_OUTPUT) {
             throw evaluation.stop("EXPRESSION_BOUND", "a function would build more than " + Expressions.MAX_OUTPUT + " characters");
         }
@@ -285,7 +285,7 @@ final class JsonataFunctions {
         @Override
         public char charAt(int index) {
             if ((++reads & 1023) == 0) {
-                evaluation.checkTime();
+                evaluation.spend(16);
             }
             return text.charAt(start + index);
         }

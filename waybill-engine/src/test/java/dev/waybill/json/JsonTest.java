@@ -24,6 +24,18 @@ class JsonTest {
         }
     }
 
+    /** The best of a few tries: the case bounds our work, not the load of the machine. */
+    private static Duration fastest(String text) {
+        Duration best = Duration.ofDays(1);
+        for (int i = 0; i < 5; i++) {
+            long start = System.nanoTime();
+            refusal(text);
+            Duration taken = Duration.ofNanos(System.nanoTime() - start);
+            best = taken.compareTo(best) < 0 ? taken : best;
+        }
+        return best;
+    }
+
     @Test
     void aDuplicateMemberIsRefusedAtItsPlace() {
         WaybillException e = refusal("{\"order\":{\"id\":1},\"order\":{\"id\":2}}");
@@ -78,10 +90,8 @@ class JsonTest {
     @Timeout(5)
     void twentyThousandNestedArraysAreRefusedAtOnce() {
         String text = "[".repeat(20_000) + "]".repeat(20_000);
-        Json.tryParse(text.getBytes(StandardCharsets.UTF_8));
-        long start = System.nanoTime();
         assertThat(refusal(text).code()).isEqualTo("JSON_TOO_DEEP");
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMillis(200));
+        assertThat(fastest(text)).isLessThan(Duration.ofMillis(200));
         assertThat(Json.tryParse(text.getBytes(StandardCharsets.UTF_8), 100_000)).isEmpty();
     }
 
@@ -97,9 +107,8 @@ class JsonTest {
     @ParameterizedTest
     @ValueSource(strings = {"1e131072", "1e1000000000", "1E+99999999999999999999", "1e-10001", "-0.1e10001"})
     void anAbsurdExponentIsRefusedWithoutBuildingTheNumber(String number) {
-        long start = System.nanoTime();
         WaybillException e = refusal("{\"a\":" + number + "}");
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMillis(100));
+        assertThat(fastest("{\"a\":" + number + "}")).isLessThan(Duration.ofMillis(100));
         assertThat(e.code()).isEqualTo("NUMBER_OUT_OF_RANGE");
         assertThat(e.pointer()).isEqualTo("/a");
     }
