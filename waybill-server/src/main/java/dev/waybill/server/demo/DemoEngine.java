@@ -5,6 +5,7 @@ import dev.waybill.engine.CrashPoints;
 import dev.waybill.model.InstanceKey;
 import dev.waybill.server.ConfigLoader;
 import dev.waybill.server.Server;
+import io.javalin.util.JavalinException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -29,19 +30,31 @@ public final class DemoEngine {
 
     public static void main(String[] arguments) throws InterruptedException {
         Children.endWithStandardInput();
-        int port = free(Integer.parseInt(arguments[0]));
         CompletableFuture<Waybill> engine = new CompletableFuture<>();
         CrashPoints points = arguments.length > 3 ? stopAt(CrashPoints.Point.valueOf(arguments[3]), arguments[4], engine) : CrashPoints.NONE;
         Map<String, List<String>> flags = new HashMap<>();
-        flags.put("port", List.of(Integer.toString(port)));
         flags.put("store", List.of(arguments[1]));
         flags.put("allow_addresses", List.of(arguments[2]));
         flags.put("insecure", List.of("true"));
-        // The user's own WAYBILL_* variables belong to another server.
-        Server server = Server.start(ConfigLoader.load(flags, Map.of()), InstantSource.system(), builder -> builder.crashPoints(points));
+        Server server = start(Integer.parseInt(arguments[0]), flags, points);
         engine.complete(server.engine());
         System.out.println("listening " + server.port());
         new CountDownLatch(1).await();
+    }
+
+    /** Somebody may take a port between the look and the listening. */
+    private static Server start(int wanted, Map<String, List<String>> flags, CrashPoints points) {
+        for (int port = free(wanted); ; port = free(port + 1)) {
+            flags.put("port", List.of(Integer.toString(port)));
+            try {
+                // The user's own WAYBILL_* variables belong to another server.
+                return Server.start(ConfigLoader.load(flags, Map.of()), InstantSource.system(), builder -> builder.crashPoints(points));
+            } catch (JavalinException taken) {
+                if (port == 0 || port >= wanted + PORTS_TRIED) {
+                    throw taken;
+                }
+            }
+        }
     }
 
     private static CrashPoints stopAt(CrashPoints.Point where, String runKey, CompletableFuture<Waybill> engine) {

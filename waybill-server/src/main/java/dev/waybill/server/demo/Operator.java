@@ -138,10 +138,9 @@ final class Operator {
         var receipts = WaybillAct.receipts(api, one.run);
         JsonNode charge = receipts.getOrDefault("charge", Json.NODES.missingNode());
         JsonNode ship = receipts.getOrDefault("ship", Json.NODES.missingNode());
-        show.step(one.name + "  " + why + "   " + show.good("charge " + WaybillAct.text(charge, "state")) + " "
-                + WaybillAct.text(charge, "provider_receipt_id") + "   " + show.good("label " + WaybillAct.text(ship, "state")) + " "
-                + WaybillAct.text(ship, "provider_receipt_id") + "   "
-                + (WaybillAct.text(run, "state").equals("completed") ? "done" : WaybillAct.text(run, "state")));
+        show.step(one.name + "  " + why + "   " + "charge " + show.state(WaybillAct.text(charge, "state")) + " "
+                + WaybillAct.text(charge, "provider_receipt_id") + "   " + "label " + show.state(WaybillAct.text(ship, "state")) + " "
+                + WaybillAct.text(ship, "provider_receipt_id") + "   " + WaybillAct.runState(run));
         ObjectNode kept = resolutions.addObject().put("order", one.name).put("effect_id", one.id).put("block", WaybillAct.text(one.file, "block_id"));
         kept.setAll(body);
         kept.set("receipt", resolved.path("state"));

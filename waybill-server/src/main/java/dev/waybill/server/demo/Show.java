@@ -46,6 +46,15 @@ final class Show {
         return stage.paint(text, Tone.WARN);
     }
 
+    /** A receipt's state. */
+    String state(String state) {
+        return switch (state) {
+            case "committed", "verified" -> good(state);
+            case "unknown" -> warn(state);
+            default -> state;
+        };
+    }
+
     String bad(String text) {
         return stage.paint(text, Tone.BAD);
     }

@@ -31,13 +31,13 @@ final class WaybillAct implements AutoCloseable {
      */
     private static final String SEQUENCE = """
             {"name": "order", "blocks": [
-              {"type": "step", "id": "charge", "handler": "http_request", "timeout": "4s",
+              {"type": "step", "id": "charge", "handler": "http_request", "timeout": "5s",
                "params": {"method": "POST", "url": "ACME/charges",
                           "headers": {"Idempotency-Key": "charge-{{ data.order }}"},
                           "body": {"order": "{{ data.order }}", "amount": "{{ data.amount }}", "currency": "{{ data.currency }}", "card": "{{ data.card }}"}},
                "effect": {"name": "payment.charge", "receipt_id": "= body.id", "settle": "1s",
                           "labels": {"order": "{{ data.order }}", "amount": "{{ data.amount }} {{ data.currency }}"}}},
-              {"type": "step", "id": "ship", "handler": "http_request", "timeout": "4s", "delay": "50ms",
+              {"type": "step", "id": "ship", "handler": "http_request", "timeout": "5s", "delay": "50ms",
                "params": {"method": "POST", "url": "ACME/shipments",
                           "headers": {"Idempotency-Key": "ship-{{ data.order }}"},
                           "body": {"order": "{{ data.order }}", "charge": "{{ outputs.charge.body.id | outputs.charge.provider_receipt_id }}"}},
@@ -165,7 +165,7 @@ final class WaybillAct implements AutoCloseable {
             case "committed" -> show.step(start + done(charge, receipts) + runState(run));
             case "unknown" -> {
                 String booked = Tally.chargeId(scene.ledger(Strategy.WAYBILL), order);
-                show.step(start + show.warn("unknown") + ": " + reason(charge) + "   "
+                show.step(start + show.state(state) + ": " + reason(charge) + "   "
                         + show.dim(booked.isEmpty() ? "Acme Pay never booked it" : "Acme Pay HAS booked " + booked + "; its answer is lost"));
             }
             case "not_applied" -> show.step(start + state + ": " + answer(run) + "   " + show.dim("a clear no: nothing to reconcile"));
@@ -175,12 +175,11 @@ final class WaybillAct implements AutoCloseable {
 
     private String done(JsonNode charge, Map<String, JsonNode> receipts) {
         JsonNode ship = receipts.getOrDefault("ship", Json.NODES.missingNode());
-        return show.good("committed") + " " + text(charge, "provider_receipt_id") + "   label "
-                + (ship.path("state").asString("").equals("committed") ? show.good("committed") : ship.path("state").asString("not sent"))
-                + " " + text(ship, "provider_receipt_id") + "   ";
+        return show.state("committed") + " " + text(charge, "provider_receipt_id") + "   label "
+                + show.state(ship.path("state").asString("not sent")) + " " + text(ship, "provider_receipt_id") + "   ";
     }
 
-    private static String runState(JsonNode run) {
+    static String runState(JsonNode run) {
         String state = run.path("state").asString("");
         return state.equals("completed") ? "done" : state;
     }

@@ -3,8 +3,10 @@ package dev.waybill.server.demo;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.waybill.json.Json;
+import dev.waybill.server.Main;
 import dev.waybill.server.cli.Cli;
 import dev.waybill.server.cli.Terminal;
+import dev.waybill.test.Processes;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -16,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -33,7 +36,8 @@ class DemoTest {
     private int demo(String... arguments) {
         List<String> all = new ArrayList<>(List.of("demo"));
         all.addAll(List.of(arguments));
-        Terminal terminal = Terminal.of(new PrintStream(out, true, StandardCharsets.UTF_8), new PrintStream(err, true, StandardCharsets.UTF_8), false, Map.of());
+        Terminal terminal = Terminal.of(
+                new PrintStream(out, true, StandardCharsets.UTF_8), new PrintStream(err, true, StandardCharsets.UTF_8), false, Map.of());
         return Cli.run(all.toArray(String[]::new), Map.of(), terminal, InstantSource.system(), UUID::randomUUID);
     }
 
@@ -93,6 +97,20 @@ class DemoTest {
                 .doesNotContain("\u001b");
         assertThat(kept).isDirectoryContaining("glob:**waybill.jsonl").isDirectoryContaining("glob:**retry.jsonl");
         assertThat(Tally.of(kept.resolve("waybill.jsonl"), Order.five(7))).isEqualTo(Expectation.of(Strategy.WAYBILL, KillAt.BOOKED));
+    }
+
+    @Test
+    void aDirectorThatIsKilledTakesItsProcessesAlong() {
+        try (Processes.Child director = Processes.java(Main.class, "demo", "--dir", temporary.toString())) {
+            director.awaitLine(line -> line.contains("engine up"), Children.PATIENCE);
+            List<ProcessHandle> children = ProcessHandle.of(director.pid()).orElseThrow().descendants().toList();
+            assertThat(children).hasSizeGreaterThanOrEqualTo(2);
+
+            director.kill();
+
+            assertThat(CompletableFuture.allOf(children.stream().map(ProcessHandle::onExit).toArray(CompletableFuture[]::new)))
+                    .succeedsWithin(Children.PATIENCE);
+        }
     }
 
     @Test
