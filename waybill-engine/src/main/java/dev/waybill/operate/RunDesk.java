@@ -348,7 +348,7 @@ public final class RunDesk implements Runs {
     }
 
     private boolean applied(InstanceKey key, OutsideMove move) {
-        OutsideAnswer answer = store.settleFromOutside(move);
+        OutsideAnswer answer = engine.outside(move);
         if (answer instanceof OutsideAnswer.NotFound) {
             throw runNotFound(key.id());
         }

@@ -126,6 +126,8 @@ public final class SqliteStore implements Store {
     private Db open(boolean readOnly) throws SQLException {
         SQLiteConfig pragmas = new SQLiteConfig();
         pragmas.setBusyTimeout(BUSY_MILLIS);
+        // Else the driver prepares and runs one more SELECT behind every INSERT.
+        pragmas.setGetGeneratedKeys(false);
         SQLiteDataSource source = new SQLiteDataSource(pragmas);
         source.setUrl("jdbc:sqlite:" + file);
         Connection connection = source.getConnection();
