@@ -1,11 +1,13 @@
 package dev.waybill.test;
 
 import io.zonky.test.db.postgres.embedded.DefaultPostgresBinaryResolver;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
+import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,6 +22,8 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.apache.commons.compress.archivers.tar.TarArchiveInputStream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.tukaani.xz.XZInputStream;
 
 /**
@@ -27,6 +31,7 @@ import org.tukaani.xz.XZInputStream;
  * removal of homes whose JVM died without its shutdown hook.
  */
 final class PostgresFiles {
+    private static final Logger LOG = LoggerFactory.getLogger(PostgresFiles.class);
     private static final Path TEMP = Path.of(System.getProperty("java.io.tmpdir")).toAbsolutePath();
     private static final String HOME_PREFIX = "waybill-pg-";
     private static final String LOCK = "owner.lock";
@@ -35,6 +40,7 @@ final class PostgresFiles {
     private static final List<String> AS_NOBODY = asNobody();
 
     private static @Nullable Path binaries;
+    private static boolean swept;
 
     private PostgresFiles() {}
 
@@ -46,7 +52,12 @@ final class PostgresFiles {
         }
     }
 
-    static Home newHome() throws IOException {
+    static synchronized Home newHome() throws IOException {
+        if (!swept) {
+            // Before the first home of our own: closing any channel of a file drops all locks this process has on it (POSIX).
+            sweep();
+            swept = true;
+        }
         // The lock is taken under a name that no sweep looks at; it belongs to the file and survives the rename.
         Path hidden = Files.createTempDirectory(TEMP, "." + HOME_PREFIX);
         Files.setPosixFilePermissions(hidden, PosixFilePermissions.fromString("rwxr-xr-x"));
@@ -69,7 +80,6 @@ final class PostgresFiles {
     private static synchronized Path binaries() throws IOException {
         Path found = binaries;
         if (found == null) {
-            sweep();
             found = unpackOnce();
             binaries = found;
         }
@@ -100,7 +110,7 @@ final class PostgresFiles {
             }
             Files.move(fresh, shared, StandardCopyOption.ATOMIC_MOVE);
             return shared;
-        } catch (FileAlreadyExistsException | java.nio.file.DirectoryNotEmptyException anotherJvmWasFaster) {
+        } catch (FileAlreadyExistsException | DirectoryNotEmptyException anotherJvmWasFaster) {
             return shared;
         } finally {
             deleteTree(fresh);
@@ -118,7 +128,7 @@ final class PostgresFiles {
     }
 
     private static int unpack(byte[] archive, Path target) throws IOException {
-        try (var tar = new TarArchiveInputStream(new XZInputStream(new java.io.ByteArrayInputStream(archive)))) {
+        try (var tar = new TarArchiveInputStream(new XZInputStream(new ByteArrayInputStream(archive)))) {
             for (var entry = tar.getNextEntry(); entry != null; entry = tar.getNextEntry()) {
                 Path file = target.resolve(entry.getName()).normalize();
                 if (!file.startsWith(target)) {
@@ -162,8 +172,9 @@ final class PostgresFiles {
                     killOrphan(home);
                     deleteTree(home);
                 }
-            } catch (java.nio.channels.OverlappingFileLockException | java.nio.file.NoSuchFileException oursOrJustGone) {
-                continue;
+            } catch (IOException stillInUse) {
+                // Another JVM sweeps it too, or an orphan still writes there: the next sweep takes it.
+                LOG.debug("{} stays for now", home, stillInUse);
             }
         }
     }
@@ -185,12 +196,16 @@ final class PostgresFiles {
         all.forEach(ProcessHandle::destroyForcibly);
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
         // Orphans are reaped by process 1, which in a container may never do it: a zombie is as gone as it gets.
-        while (all.stream().anyMatch(process -> process.isAlive() && !isZombie(process))) {
+        while (all.stream().anyMatch(PostgresFiles::isRunning)) {
             if (System.nanoTime() > deadline) {
                 throw new IllegalStateException("PostgreSQL " + postmaster.pid() + " survives SIGKILL");
             }
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(2));
         }
+    }
+
+    static boolean isRunning(ProcessHandle process) {
+        return process.isAlive() && !isZombie(process);
     }
 
     private static boolean isZombie(ProcessHandle process) {

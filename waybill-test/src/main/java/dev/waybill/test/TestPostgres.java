@@ -184,6 +184,11 @@ public final class TestPostgres {
             return port;
         }
 
+        /** Everything of this server: {@code data}, {@code postgres.log}, snapshots. */
+        public Path home() {
+            return home.path();
+        }
+
         /** A fresh database on this server. */
         public Database database() {
             return Database.create(port);

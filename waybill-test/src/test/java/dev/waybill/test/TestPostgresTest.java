@@ -2,10 +2,14 @@ package dev.waybill.test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
+import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -104,6 +108,44 @@ class TestPostgresTest {
         assertThat(copy).exists();
         server.close();
         assertThat(Files.exists(copy.getParent())).isFalse();
+    }
+
+    /** Starts a server, says where, and waits to be killed. */
+    public static final class Owner {
+        public static void main(String[] arguments) throws IOException {
+            var server = TestPostgres.server();
+            server.start();
+            System.out.println("home " + server.home() + " postmaster " + server.pid());
+            System.in.transferTo(java.io.OutputStream.nullOutputStream());
+        }
+    }
+
+    /** Asks for a server as any JVM would, which removes what the dead have left. */
+    public static final class Sweeper {
+        public static void main(String[] arguments) {
+            TestPostgres.server().close();
+        }
+    }
+
+    @Test
+    void theServerOfALivingJvmIsLeftAloneAndThatOfADeadOneRemoved() {
+        var soon = Duration.ofSeconds(60);
+        try (var owner = Processes.java(Owner.class)) {
+            String[] said = owner.awaitLine(line -> line.startsWith("home "), soon).split(" ");
+            Path home = Path.of(said[1]);
+            ProcessHandle postmaster = ProcessHandle.of(Long.parseLong(said[3])).orElseThrow();
+            try (var sweeper = Processes.java(Sweeper.class)) {
+                assertThat(sweeper.waitFor(soon)).isZero();
+            }
+            assertThat(home).exists();
+            assertThat(postmaster.isAlive()).isTrue();
+            owner.kill();
+            try (var sweeper = Processes.java(Sweeper.class)) {
+                assertThat(sweeper.waitFor(soon)).isZero();
+            }
+            assertThat(home).doesNotExist();
+            await().until(() -> !PostgresFiles.isRunning(postmaster));
+        }
     }
 
     private static String text(TestPostgres.Database database, String sql) throws SQLException {
