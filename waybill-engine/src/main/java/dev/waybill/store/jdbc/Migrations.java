@@ -43,7 +43,7 @@ public record Migrations(Class<?> anchor, List<String> files, String lock) {
             String text = text(file);
             inTransaction(connection, () -> {
                 if (!applied(connection, file, text)) {
-                    execute(connection, text);
+                    script(connection, text);
                     Sql.update(
                             connection,
                             "INSERT INTO waybill_migrations (version, name, checksum) VALUES (?, ?, ?)",
@@ -107,6 +107,13 @@ public record Migrations(Class<?> anchor, List<String> files, String lock) {
     private static void execute(Connection connection, String sql) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.execute(sql);
+        }
+    }
+
+    /** Some drivers (SQLite's) run only the first statement of a text unless it is an update. */
+    private static void script(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.executeUpdate(sql);
         }
     }
 
