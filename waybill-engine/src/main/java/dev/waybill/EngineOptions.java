@@ -83,4 +83,10 @@ public record EngineOptions(
                 lease, heartbeat, sendDeadline, stepTimeout, drain, maxRunningTurns, maxCallsInFlight, maxBatch, committers,
                 maxReplyBytes, crashLoopTakeovers, acceptLossOnWeakStore, restored);
     }
+
+    public EngineOptions withMaxBatch(int maxBatch) {
+        return new EngineOptions(
+                lease, heartbeat, sendDeadline, stepTimeout, drain, maxRunningTurns, maxCallsInFlight, maxBatch, committers,
+                maxReplyBytes, crashLoopTakeovers, acceptLossOnWeakStore, restored);
+    }
 }

@@ -178,6 +178,7 @@ final class Scheduler implements AutoCloseable {
                 throw e;
             }
             taken.addAndGet(claimed.size() - room);
+            engine.meter().count("waybill_claim_commits_total", 1);
             if (!claimed.isEmpty()) {
                 engine.meter().count("waybill_claims_total", claimed.size());
             }

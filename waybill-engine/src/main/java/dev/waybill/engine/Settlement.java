@@ -15,6 +15,7 @@ import dev.waybill.store.BlockRow;
 import dev.waybill.store.JournalRow;
 import dev.waybill.store.JournalRow.OutputState;
 import dev.waybill.store.ReceiptRow;
+import dev.waybill.transport.HttpOutput;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
@@ -22,7 +23,6 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.JsonNodeFactory;
-import tools.jackson.databind.node.ObjectNode;
 
 /**
  * Turns the outcome of a call into the rows that record it. Pure: the same outcome at the same receipt gives the same rows, whether the
@@ -222,24 +222,13 @@ final class Settlement {
             return new Settled(settled.row(), null, null);
         }
         if (step.clientErrorComplete() && no.reply() != null && no.reply().status() >= 400 && no.reply().status() < 500) {
-            return new Settled(settled.row(), null, clientError(problem, no.reply()));
+            return new Settled(settled.row(), null, HttpOutput.of(no.reply()));
         }
         return settled;
     }
 
     /** Ended by the engine, not by the destination or the network: such attempts do not use up max_attempts. */
     static final List<String> ENGINE_ENDED = List.of("SEND_DEADLINE_PASSED", "CALL_INTERRUPTED");
-
-    private static JsonNode clientError(Problem problem, Reply reply) {
-        JsonNode output = problem.details() == null ? null : problem.details().get("output");
-        if (output != null) {
-            return output;
-        }
-        ObjectNode plain = JsonNodeFactory.instance.objectNode();
-        plain.put("status", reply.status());
-        plain.set("error", Problems.json(problem));
-        return plain;
-    }
 
     /** Attempts since the last deed of a person that the destination or the network ended, this one included. */
     private static int used(Ready ready, List<Attempt> attempts, Attempt current) {

@@ -16,7 +16,6 @@ import dev.waybill.handler.EffectHandler;
 import dev.waybill.handler.EffectHandler.Preparation;
 import dev.waybill.handler.Handler;
 import dev.waybill.handler.PureHandler;
-import dev.waybill.json.SecretText;
 import dev.waybill.model.EffectState;
 import dev.waybill.model.InstanceKey;
 import dev.waybill.model.InstanceState;
@@ -336,8 +335,7 @@ final class Turn implements Runnable {
     }
 
     private boolean pure(Ready ready, PureHandler handler) throws EvaluationException {
-        // A pure handler is not a sender: it sees no secret's value, only that one stands there.
-        JsonNode params = SecretText.masked(ready.step().params().resolve(ready.scope()));
+        JsonNode params = ready.step().params().resolve(ready.scope());
         if (dev.waybill.handler.Handlers.isBuiltInPure(ready.step().handler())) {
             ended(ready, null, Calls.apply(ready, handler, params));
             return true;

@@ -1,17 +1,13 @@
 package dev.waybill.handler;
 
+import dev.waybill.definition.Durations;
 import dev.waybill.json.Json;
 import dev.waybill.json.SecretText;
 import dev.waybill.model.Problem;
-import java.math.BigDecimal;
 import java.time.Duration;
-import java.time.format.DateTimeParseException;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
@@ -36,11 +32,6 @@ import tools.jackson.databind.node.ObjectNode;
  */
 final class BuiltIns {
     private static final Logger STEPS = LoggerFactory.getLogger("dev.waybill.steps");
-    private static final Pattern WITH_UNIT = Pattern.compile("([0-9]{1,12}(?:\\.[0-9]{1,6})?) ?(ms|s|m|h|d)");
-    private static final Map<String, Long> UNIT_MILLIS =
-            Map.of("ms", 1L, "s", 1_000L, "m", 60_000L, "h", 3_600_000L, "d", 86_400_000L);
-    /** The longest sleep: 10 years. */
-    private static final Duration MAX_SLEEP = Duration.ofDays(3_650);
 
     static final Map<String, PureHandler> ALL = Map.of(
             "noop", call -> PureHandler.Result.of(Json.NODES.objectNode()),
@@ -78,28 +69,9 @@ final class BuiltIns {
     }
 
     private static PureHandler.Result sleep(JsonNode params) throws StepFailure {
-        JsonNode given = params.has("duration") ? params.path("duration") : params.path("duration_ms");
-        Duration duration = duration(given);
-        if (duration == null || duration.isNegative() || duration.compareTo(MAX_SLEEP) > 0) {
-            throw invalid("duration must be milliseconds or text with a unit (500ms, 30s, PT30S), at most " + MAX_SLEEP.toDays() + " days");
-        }
+        Duration duration = Durations.of(params.has("duration") ? params.path("duration") : params.path("duration_ms"))
+                .orElseThrow(() -> invalid("duration must be milliseconds or text with a unit (500ms, 30s, 5m, 2h, 1d, PT30S)"));
         return new PureHandler.Result(Json.NODES.objectNode().put("slept_ms", duration.toMillis()), Map.of(), duration);
-    }
-
-    private static @Nullable Duration duration(JsonNode given) {
-        if (given.isIntegralNumber() && given.canConvertToLong()) return Duration.ofMillis(given.longValue());
-        if (!given.isString()) return null;
-        String text = given.stringValue().strip();
-        Matcher unit = WITH_UNIT.matcher(text);
-        if (unit.matches()) {
-            BigDecimal millis = new BigDecimal(unit.group(1)).multiply(BigDecimal.valueOf(UNIT_MILLIS.getOrDefault(unit.group(2), 1L)));
-            return Duration.ofMillis(millis.longValue());
-        }
-        try {
-            return Duration.parse(text);
-        } catch (DateTimeParseException e) {
-            return null;
-        }
     }
 
     private static PureHandler.Result fail(JsonNode params) throws StepFailure {

@@ -15,7 +15,7 @@ public non-sealed interface PureHandler extends Handler {
     Result apply(Call call) throws Exception;
 
     /**
-     * @param params  resolved
+     * @param params  resolved; a secret stands as a reference, never as its value: a pure handler is not a sender
      * @param attempt 0, 1, 2 ..
      * @param state   reads an instance variable (set_state), null when it was never set
      */

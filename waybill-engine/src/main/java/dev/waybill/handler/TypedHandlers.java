@@ -13,6 +13,9 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.DeserializationFeature;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.cfg.MapperConfig;
+import tools.jackson.databind.introspect.AnnotatedMember;
+import tools.jackson.databind.introspect.JacksonAnnotationIntrospector;
 import tools.jackson.databind.json.JsonMapper;
 
 /** Binds records to the JSON of params and outputs. */
@@ -22,9 +25,20 @@ final class TypedHandlers {
             .enable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
             .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
             .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+            .annotationIntrospector(new PrimitivesAreRequired())
             .build();
 
     private TypedHandlers() {}
+
+    /** Jackson fills a primitive record component that is not in the JSON with zero. */
+    private static final class PrimitivesAreRequired extends JacksonAnnotationIntrospector {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        public @Nullable Boolean hasRequiredMarker(MapperConfig<?> config, AnnotatedMember member) {
+            return member.getRawType().isPrimitive() ? Boolean.TRUE : super.hasRequiredMarker(config, member);
+        }
+    }
 
     static <I, O> EffectHandler effect(Class<I> in, EffectFunction<I, O> function) {
         return request -> {

@@ -24,7 +24,7 @@ public final class AddressPolicy {
     public static final int MAX_URL_CHARS = 8_192;
 
     private static final Pattern URL = Pattern.compile("(?i)(https?)://([^/?#]*)[^\\t\\n\\r\\f]*");
-    private static final Pattern AUTHORITY = Pattern.compile("(\\[[0-9A-Fa-f:.]+]|[^:\\[\\]]+)(?::([0-9]{1,5}))?");
+    private static final Pattern AUTHORITY = Pattern.compile("(\\[[0-9A-Fa-f:.]+]|[^:\\[\\]/?#@%\\\\\\s]+)(?::([0-9]{1,5}))?");
     /** A last label like this makes a host a number to some resolver or other (WHATWG URL, "ends in a number"). */
     private static final Pattern ENDS_IN_NUMBER = Pattern.compile("(?:.*\\.)?(?:[0-9]+|0[xX][0-9a-fA-F]*)");
 
@@ -151,9 +151,7 @@ public final class AddressPolicy {
         String authority = whole.group(2);
         if (authority.indexOf('@') >= 0) return invalid("url must not carry user information; use a header");
         Matcher parts = AUTHORITY.matcher(authority);
-        if (!parts.matches() || parts.group(1).indexOf('%') >= 0 || parts.group(1).indexOf(' ') >= 0) {
-            return invalid("url has no valid host and port");
-        }
+        if (!parts.matches()) return invalid("url has no valid host and port");
         HttpUrl url = HttpUrl.parse(raw.strip());
         if (url == null) return invalid("url has no valid host and port");
         String written = withoutTrailingDot(parts.group(1));

@@ -225,6 +225,9 @@ public final class HttpOutcome {
         return switch (answer.stop()) {
             case WireAnswer.STOP_TIMEOUT -> ": timed out";
             case WireAnswer.STOP_INTERRUPTED -> ": interrupted";
+            case WireAnswer.STOP_GARBLED -> ": what came is not HTTP";
+            case WireAnswer.STOP_CLOSED -> ": the connection was closed";
+            case WireAnswer.STOP_RESET -> ": the connection was reset";
             default -> answer.cause().isEmpty() ? "" : ": " + answer.cause();
         };
     }

@@ -98,7 +98,6 @@ public final class HttpTransport {
                 .cache(null)
                 // Never idle, so never stale (case A04). Shared, because each pool has a housekeeping task.
                 .connectionPool(new ConnectionPool(0, 1, TimeUnit.HOURS))
-                .addInterceptor(HttpTransport::attach)
                 .addNetworkInterceptor(HttpTransport::sendOnce)
                 .build();
     }
@@ -122,7 +121,7 @@ public final class HttpTransport {
         long started = System.nanoTime();
         Call call;
         try {
-            call = client.newCall(build(request, wire, answer));
+            call = bound(wire).newCall(build(request, wire, answer));
         } catch (IllegalArgumentException e) {
             // The message would quote the header.
             return WireAnswer.notSent(WireAnswer.STOP_UNSENDABLE, "HTTP cannot carry this request");
@@ -134,20 +133,19 @@ public final class HttpTransport {
         } catch (IOException | RuntimeException e) {
             failure = e;
         }
-        if (answer.finished()) return answer.toWire("", "");
+        if (answer.finished()) return answer.toWire("");
         boolean interrupted = Thread.interrupted();
         boolean timedOut = System.nanoTime() - started >= request.timeout().toNanos();
-        String cause = cause(answer.failure != null ? answer.failure : failure);
         int status = answer.status != 0 ? answer.status : wire.head().status();
         String stop = stop(wire, status, interrupted, timedOut);
         if (status > 0) {
             answer.status = status;
             // It has no body, so nothing of one can be missing (RFC 9110 section 15.3.5), though the library refuses a length on it.
             if (status == 204) answer.completeness = Completeness.COMPLETE;
-            return answer.toWire(stop, cause);
+            return answer.toWire(stop);
         }
-        if (!wire.offered()) return WireAnswer.notSent(stop, cause);
-        return new WireAnswer(Phase.MAYBE_SENT, 0, Map.of(), new byte[0], Completeness.CUT, stop, cause);
+        if (!wire.offered()) return WireAnswer.notSent(stop, cause(failure));
+        return new WireAnswer(Phase.MAYBE_SENT, 0, Map.of(), new byte[0], Completeness.CUT, stop, "");
     }
 
     private static String stop(Wire wire, int status, boolean interrupted, boolean timedOut) {
@@ -160,7 +158,10 @@ public final class HttpTransport {
         return wire.ended() ? WireAnswer.STOP_CLOSED : WireAnswer.STOP_RESET;
     }
 
-    /** The innermost reason: the outer ones repeat the library's view of the address. */
+    /**
+     * The innermost reason; the outer ones repeat the library's view of the address. Only for a request that did not leave: later
+     * messages quote what came, as text or in hex, and with it whatever the provider echoes.
+     */
     private static String cause(@Nullable Throwable failure) {
         if (failure == null) return "";
         Throwable root = failure;
@@ -188,16 +189,23 @@ public final class HttpTransport {
                 .build();
     }
 
-    private static Response attach(Interceptor.Chain chain) throws IOException {
-        Wire wire = tag(chain, Wire.class);
-        int millis = (int) Math.clamp(wire.request().timeout().toMillis() + 1, 1, Integer.MAX_VALUE);
-        // The call's deadline rules; these bound a single connect, read or write should its watchdog ever fail.
-        return chain.withDns(wire)
-                .withSocketFactory(wire.sockets())
-                .withConnectTimeout(millis, TimeUnit.MILLISECONDS)
-                .withReadTimeout(millis, TimeUnit.MILLISECONDS)
-                .withWriteTimeout(millis, TimeUnit.MILLISECONDS)
-                .proceed(chain.request());
+    /**
+     * A view of the shared client, bound to this call's addresses and sockets. Not by an interceptor: the shared client keeps failed
+     * routes for ever, and each would hold on to its call; a view with its own Dns has its own list. It also makes every call's address
+     * a different one, so no pool could ever match two calls.
+     */
+    private OkHttpClient bound(Wire wire) {
+        long millis = Math.clamp(wire.request().timeout().toMillis() + 1, 1, Integer.MAX_VALUE);
+        // The call's deadline rules. Connecting shares it among the addresses, so that a dead one leaves time for the next; the others
+        // bound a single read or write should the deadline's watchdog ever fail.
+        long connect = Math.max(1, millis / wire.request().destination().addresses().size());
+        return client.newBuilder()
+                .dns(wire)
+                .socketFactory(wire.sockets())
+                .connectTimeout(connect, TimeUnit.MILLISECONDS)
+                .readTimeout(millis, TimeUnit.MILLISECONDS)
+                .writeTimeout(millis, TimeUnit.MILLISECONDS)
+                .build();
     }
 
     /**
@@ -237,7 +245,6 @@ public final class HttpTransport {
         private Map<String, List<String>> headers = Map.of();
         private byte[] body = new byte[0];
         private Completeness completeness = Completeness.CUT;
-        private @Nullable Exception failure;
 
         boolean finished() {
             return completeness != Completeness.CUT;
@@ -251,7 +258,7 @@ public final class HttpTransport {
                 completeness = read(response, kept, cap);
             } catch (IOException | RuntimeException e) {
                 // RuntimeException: a negative Content-Length and other framing the library does not survive.
-                failure = e;
+                completeness = Completeness.CUT;
             }
             long size = completeness == Completeness.TOO_LARGE ? Math.min(kept.size(), WINDOW) : kept.size();
             body = kept.snapshot((int) size).toByteArray();
@@ -263,7 +270,7 @@ public final class HttpTransport {
             while (source.read(kept, READ_CHUNK) >= 0) {
                 if (announcedTooLarge ? kept.size() >= WINDOW : kept.size() > cap) return Completeness.TOO_LARGE;
             }
-            return framing(response);
+            return kept.size() > cap ? Completeness.TOO_LARGE : framing(response);
         }
 
         /** Called at the body's end as the library saw it: what does that end prove? Follows RFC 9112 section 6.3. */
@@ -288,8 +295,8 @@ public final class HttpTransport {
             return all;
         }
 
-        WireAnswer toWire(String stop, String cause) {
-            return new WireAnswer(Phase.ANSWERED, status, headers, body, completeness, stop, cause);
+        WireAnswer toWire(String stop) {
+            return new WireAnswer(Phase.ANSWERED, status, headers, body, completeness, stop, "");
         }
     }
 

@@ -11,7 +11,7 @@ import java.util.Map;
  * @param headers lower-case names; values in the order they came
  * @param body    what was read of the body, at most the cap; of one that is too large {@link #KEPT_OF_TOO_LARGE} bytes and a few more
  * @param stop    why the send ended without a complete answer: short and stable; empty when the answer is complete
- * @param cause   for people: what the network said; never the query string or a header
+ * @param cause   for people: what the network said when nothing was sent, else empty
  */
 public record WireAnswer(
         Phase phase, int status, Map<String, List<String>> headers, byte[] body, Completeness completeness, String stop, String cause) {
