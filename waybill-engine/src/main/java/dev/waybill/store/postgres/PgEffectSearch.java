@@ -50,19 +50,19 @@ final class PgEffectSearch {
             """
             (r.tenant_id, r.instance_id, r.path, r.attempt) IN (
               SELECT p.tenant_id, p.instance_id, p.path, p.attempt FROM receipt_journal p
-               WHERE p.tenant_id = ? AND p.provider_receipt_id = ?)
+               WHERE p.tenant_id COLLATE "POSIX" = ? AND p.provider_receipt_id = ?)
             """;
 
     /** A word anywhere: three indexes, one after the other. */
     private static final String BY_NAME =
             """
             (r.tenant_id, r.instance_id, r.path, r.attempt) IN (
-              SELECT n.tenant_id, n.instance_id, n.path, n.attempt FROM effect_receipts n WHERE n.tenant_id = ? AND n.id = ?::uuid
+              SELECT n.tenant_id, n.instance_id, n.path, n.attempt FROM effect_receipts n WHERE n.tenant_id COLLATE "POSIX" = ? AND n.id = ?::uuid
               UNION
-              SELECT n.tenant_id, n.instance_id, n.path, n.attempt FROM effect_receipts n WHERE n.tenant_id = ? AND n.idempotency_key = ?
+              SELECT n.tenant_id, n.instance_id, n.path, n.attempt FROM effect_receipts n WHERE n.tenant_id COLLATE "POSIX" = ? AND n.idempotency_key = ?
               UNION
               SELECT p.tenant_id, p.instance_id, p.path, p.attempt FROM receipt_journal p
-               WHERE p.tenant_id = ? AND p.provider_receipt_id = ?)
+               WHERE p.tenant_id COLLATE "POSIX" = ? AND p.provider_receipt_id = ?)
             """;
 
     /** The same word inside a bounded search: labels are looked into by the caller. */
@@ -86,7 +86,7 @@ final class PgEffectSearch {
     static Optional<EffectView> one(Connection connection, String tenant, UUID receiptId) throws SQLException {
         return Sql.first(
                 connection,
-                VIEW.formatted(RECEIPTS, "r.tenant_id = ? AND r.id = ?", "r.at"),
+                VIEW.formatted(RECEIPTS, "r.tenant_id COLLATE \"POSIX\" = ? AND r.id = ?", "r.at"),
                 PgQueries::view,
                 tenant,
                 receiptId,
@@ -138,7 +138,7 @@ final class PgEffectSearch {
         boolean queue = filter.openOnly() || filter.states().equals(Set.of(EffectState.UNKNOWN));
         Where where = new Where("r.tenant_id = ?", filter.tenant());
         if (queue) {
-            where.and("o.tenant_id = ?", filter.tenant());
+            where.and("o.tenant_id COLLATE \"POSIX\" = ?", filter.tenant());
         }
         if (!filter.states().isEmpty()) {
             where.and(
@@ -152,8 +152,11 @@ final class PgEffectSearch {
             where.and(
                     """
                     r.execution_id = ? AND r.instance_id IN (
-                      SELECT d.instance_id FROM instance_data d WHERE d.tenant_id = ? AND d.execution_id = ?)""",
+                      SELECT d.instance_id FROM instance_data d WHERE d.tenant_id COLLATE "POSIX" = ? AND d.execution_id = ?)""",
                     filter.execution(), filter.tenant(), filter.execution());
+        }
+        if (filter.id() != null || filter.idempotencyKey() != null) {
+            where.and("r.tenant_id COLLATE \"POSIX\" = ?", filter.tenant());
         }
         same(where, "r.id", filter.id());
         String alias = queue ? "o" : "r";

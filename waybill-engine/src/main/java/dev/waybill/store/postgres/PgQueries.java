@@ -49,7 +49,7 @@ final class PgQueries implements Queries {
                     where.and("i.state = ANY (?)", connection.createArrayOf("text", wires(filter.states())));
                 }
                 if (filter.sequenceId() != null) {
-                    where.and("d.tenant_id = ? AND d.sequence_id = ?", filter.tenant(), filter.sequenceId());
+                    where.and("d.tenant_id COLLATE \"POSIX\" = ? AND d.sequence_id = ?", filter.tenant(), filter.sequenceId());
                 }
                 if (after != null) {
                     where.and("i.id < ?", after);

@@ -255,7 +255,7 @@ public final class PostgresStore implements Store {
     public List<UUID> existingReceipts(String tenant, Collection<UUID> ids) {
         return reads.with("look for receipts", connection -> Sql.query(
                 connection,
-                "SELECT id FROM effect_receipts WHERE tenant_id = ? AND id = ANY (?)",
+                "SELECT id FROM effect_receipts WHERE tenant_id COLLATE \"POSIX\" = ? AND id = ANY (?)",
                 row -> PgReader.uuid(row, "id"),
                 tenant,
                 connection.createArrayOf("uuid", ids.toArray())));
