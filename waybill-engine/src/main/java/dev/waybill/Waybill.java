@@ -19,6 +19,7 @@ import dev.waybill.store.Durability;
 import dev.waybill.store.Queries;
 import dev.waybill.store.Store;
 import dev.waybill.store.postgres.PostgresStore;
+import dev.waybill.store.sqlite.SqliteConfig;
 import dev.waybill.store.sqlite.SqliteStore;
 import dev.waybill.transport.AddressPolicy;
 import dev.waybill.transport.HttpTransport;
@@ -64,7 +65,7 @@ public final class Waybill implements AutoCloseable {
 
     /** An embedded engine on one SQLite file. */
     public static Builder sqlite(Path file) {
-        return new Builder(wall -> SqliteStore.open(file, wall)).committers(1);
+        return new Builder(wall -> new SqliteStore(SqliteConfig.of(file), wall)).committers(1);
     }
 
     /**

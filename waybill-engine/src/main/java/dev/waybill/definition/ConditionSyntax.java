@@ -1,6 +1,9 @@
 package dev.waybill.definition;
 
-/** Rewrites the C spellings {@code == && || !} of a condition to JSONata's {@code = and or $not()}, outside of literals and comments. */
+/**
+ * Rewrites the C spellings {@code == && || !} of a condition to JSONata, outside of literals and comments. {@code !x} becomes
+ * {@code (x ? false : true)} and not {@code $not(x)}, which is undefined where x is: who writes {@code !data.done} means true then.
+ */
 final class ConditionSyntax {
     private final String source;
     private int at;
@@ -58,9 +61,11 @@ final class ConditionSyntax {
         if (source.startsWith("||", at)) {
             return operator(2, " or ");
         }
-        if (c == '!') {
+        if (c == '!' && !operandEnded) {
             at++;
-            return "$not(" + operand() + ")";
+            String operand = operand();
+            // With nothing to negate the '!' stays, so that the JSONata parser says so.
+            return operand.isEmpty() ? "!" : "(" + operand + " ? false : true)";
         }
         if (isNamePart(c)) {
             return name();

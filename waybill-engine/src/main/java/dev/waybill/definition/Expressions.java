@@ -14,7 +14,7 @@ public final class Expressions {
     /** Length of an expression, in characters. */
     public static final int MAX_SOURCE = 8 * 1024;
 
-    /** One evaluation, in milliseconds of wall time. */
+    /** One evaluation, in milliseconds of wall time; looked at only once an evaluation has done unusually much work. */
     public static final long MAX_MILLIS = 250;
 
     /** Nested evaluations, not source nesting. */

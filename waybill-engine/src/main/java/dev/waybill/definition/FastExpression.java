@@ -80,8 +80,9 @@ sealed interface FastExpression {
         @Override
         public @Nullable JsonNode evaluate(Scope scope, boolean key) throws EvaluationException {
             JsonNode a = left.evaluate(scope, key);
-            JsonNode b = right.evaluate(scope, key);
-            if (a == null || b == null) {
+            // Once a part is left to the library, so is the rest: it must report the first fault, not ours.
+            JsonNode b = a == null || a.isNumber() && !a.isInt() ? null : right.evaluate(scope, key);
+            if (a == null || b == null || b.isNumber() && !b.isInt()) {
                 return null;
             }
             boolean equality = operator.equals("=") || operator.equals("!=");

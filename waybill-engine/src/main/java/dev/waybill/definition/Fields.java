@@ -1,5 +1,6 @@
 package dev.waybill.definition;
 
+import java.math.BigDecimal;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -86,7 +87,10 @@ final class Fields {
     double number(String name, double least, double most, double otherwise) {
         JsonNode value = optional(
                 name,
-                node -> node.isNumber() && node.doubleValue() >= least && node.doubleValue() <= most,
+                // Compared as decimals: the library throws for a number that no double can hold.
+                node -> node.isNumber()
+                        && node.decimalValue().compareTo(BigDecimal.valueOf(least)) >= 0
+                        && node.decimalValue().compareTo(BigDecimal.valueOf(most)) <= 0,
                 "a number from " + least + " to " + most);
         return value == null ? otherwise : value.doubleValue();
     }
@@ -130,7 +134,7 @@ final class Fields {
     /** {@code ; did you mean x?}, or nothing when nothing is near. */
     static String near(String name, Iterable<String> candidates) {
         String best = null;
-        int least = Math.max(1, Math.min(3, name.length() / 3)) + 1;
+        int least = Math.max(2, Math.min(3, name.length() / 3)) + 1;
         for (String candidate : candidates) {
             int distance = distance(name, candidate, least);
             if (distance < least) {

@@ -159,7 +159,7 @@ final class Filters {
         }
         return like.isBigInteger() || number.precision() - number.scale() > 18
                 ? Json.NODES.numberNode(number.toBigInteger())
-                : Json.NODES.numberNode(number.longValueExact());
+                : Json.integer(number.longValueExact());
     }
 
     static void bound(long length) throws EvaluationException {

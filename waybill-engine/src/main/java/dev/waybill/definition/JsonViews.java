@@ -167,8 +167,8 @@ final class JsonViews {
                 case NodeList view -> measured(view.node, depthLeft);
                 case String text -> string(text);
                 case Boolean truth -> Json.NODES.booleanNode(truth);
-                case Integer number -> Json.NODES.numberNode(number.intValue());
-                case Long number -> number == number.intValue() ? Json.NODES.numberNode(number.intValue()) : Json.NODES.numberNode(number.longValue());
+                case Integer number -> Json.integer(number);
+                case Long number -> Json.integer(number);
                 case BigInteger number -> Json.NODES.numberNode(number);
                 case BigDecimal number -> Json.NODES.numberNode(number);
                 case Number number -> fromDouble(number.doubleValue());
@@ -234,7 +234,7 @@ final class JsonViews {
                 throw evaluation.stop("EXPRESSION_FAILED", "the result is not a finite number");
             }
             return number == Math.rint(number) && Math.abs(number) <= 1L << 53
-                    ? Json.NODES.numberNode((long) number)
+                    ? Json.integer((long) number)
                     : Json.NODES.numberNode(new BigDecimal(Double.toString(number)));
         }
 

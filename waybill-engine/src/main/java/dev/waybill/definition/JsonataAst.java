@@ -164,6 +164,8 @@ final class JsonataAst {
             case "function", "partial" -> call(symbol);
             case "apply" -> role(child(symbol, "lhs"), Role.ITEM);
             case "variable" -> used.add(value);
+            case "transform" -> fault(
+                    "EXPRESSION_INVALID", "the transform operator | | | copies by way of text and rounds large integers; use $merge");
             case "bind" -> {
                 if (child(symbol, "lhs") instanceof Symbol variable) {
                     bound.add(String.valueOf(value(variable)));
@@ -180,8 +182,8 @@ final class JsonataAst {
                 secrets |= names.indexOf("secrets") == 0;
             }
             case "number" -> {
-                if (value(symbol) instanceof Number number && Math.abs(number.doubleValue()) > 1L << 53) {
-                    fault("EXPRESSION_INEXACT", "the number " + number + " is beyond 2^53 and would be rounded; write it as a string");
+                if (value(symbol) instanceof Number number && Math.abs(number.doubleValue()) >= 1L << 53) {
+                    fault("EXPRESSION_INEXACT", "the number " + number + " is not below 2^53 and may have been rounded; write it as a string");
                 }
             }
             case "regex" -> {

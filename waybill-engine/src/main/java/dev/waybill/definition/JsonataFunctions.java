@@ -71,8 +71,18 @@ final class JsonataFunctions {
             return null;
         }
         // Negative widths pad on the left; Integer.MIN_VALUE has no absolute value.
-        bound(Math.abs((long) width));
-        return Functions.pad(text, width, fill);
+        long wanted = Math.abs((long) width);
+        bound(wanted);
+        int missing = (int) wanted - text.codePointCount(0, text.length());
+        if (missing <= 0) {
+            return text;
+        }
+        int[] points = (fill == null || fill.isEmpty() ? " " : fill).codePoints().toArray();
+        StringBuilder padding = new StringBuilder(missing);
+        for (int i = 0; i < missing; i++) {
+            padding.appendCodePoint(points[i % points.length]);
+        }
+        return width < 0 ? padding + text : text + padding;
     }
 
     private @Nullable String join(@Nullable Object parts, @Nullable String separator) {
@@ -253,7 +263,7 @@ final class JsonataFunctions {
     }
 
     private void bound(long length) {
-        evaluation.checkTime();
+        evaluation.spend(1);
         if (length > Expressions.MAX_OUTPUT) {
             throw evaluation.stop("EXPRESSION_BOUND", "a function would build more than " + Expressions.MAX_OUTPUT + " characters");
         }
@@ -275,7 +285,7 @@ final class JsonataFunctions {
         @Override
         public char charAt(int index) {
             if ((++reads & 1023) == 0) {
-                evaluation.checkTime();
+                evaluation.spend(16);
             }
             return text.charAt(start + index);
         }

@@ -106,7 +106,7 @@ final class StepReader {
         Compiled value = values.value(node, fields.at(name), variables);
         if (value instanceof Values.Constant) {
             Duration duration = fields.duration(name);
-            return duration == null ? null : new Values.Constant(Json.NODES.numberNode(duration.toMillis()));
+            return duration == null ? null : new Values.Constant(Json.integer(duration.toMillis()));
         }
         return value;
     }

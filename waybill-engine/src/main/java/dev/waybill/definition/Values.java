@@ -14,7 +14,7 @@ import tools.jackson.databind.node.ObjectNode;
 /**
  * Compiles the values of a document: a string that starts with {@code "= "} is JSONata, {@code {{ }}} in a string is a template,
  * {@code credentials://id/field} is a secret, everything else stands for itself. A value without anything to evaluate becomes a constant
- * and costs nothing at run time.
+ * and costs nothing at run time. Constants and parts of the scope are handed out as they are: nobody may change a resolved node.
  */
 public final class Values {
     private Values() {}

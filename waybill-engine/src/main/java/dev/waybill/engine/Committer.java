@@ -13,6 +13,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import java.util.UUID;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Writes the moves of this node's turns, sharded by instance. An answer is always certain: an unclear COMMIT is submitted again with
@@ -20,6 +22,7 @@ import java.util.UUID;
  * memory meanwhile). After any trouble the ledger is checked before another intent may commit (semantics.md section 8, After a failover).
  */
 final class Committer implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Committer.class);
     private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long MAX_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -59,12 +62,14 @@ final class Committer implements AutoCloseable {
                 again = true;
                 ledger.suspect();
                 meter.count("waybill_commits_unclear_total", 1);
+                LOG.warn("the answer to a commit of {} moves was lost; it is submitted again: {}", batch.size(), e.getMessage());
                 if (closing) {
                     throw e;
                 }
             } catch (StoreException e) {
                 ledger.suspect();
                 meter.count("waybill_commits_refused_total", 1);
+                LOG.warn("{} moves wait for the database: {}", batch.size(), e.getMessage());
                 if (closing) {
                     throw e;
                 }

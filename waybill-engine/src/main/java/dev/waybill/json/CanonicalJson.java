@@ -78,12 +78,7 @@ public final class CanonicalJson {
     @SuppressWarnings({"unchecked", "rawtypes"})
     private void object(JsonNode node) {
         Map.Entry<String, JsonNode>[] members = node.properties().toArray(new Map.Entry[0]);
-        for (int i = 1; i < members.length; i++) {
-            if (members[i - 1].getKey().compareTo(members[i].getKey()) > 0) {
-                Arrays.sort(members, Map.Entry.comparingByKey());
-                break;
-            }
-        }
+        sort(members);
         put('{');
         for (int i = 0; i < members.length; i++) {
             if (i > 0) {
@@ -94,6 +89,22 @@ public final class CanonicalJson {
             value(members[i].getValue());
         }
         put('}');
+    }
+
+    /** String order is UTF-16 order. Requests have a handful of members, often sorted already. */
+    private static void sort(Map.Entry<String, JsonNode>[] members) {
+        if (members.length > 32) {
+            Arrays.sort(members, Map.Entry.comparingByKey());
+            return;
+        }
+        for (int i = 1; i < members.length; i++) {
+            Map.Entry<String, JsonNode> member = members[i];
+            int at = i;
+            while (at > 0 && members[at - 1].getKey().compareTo(member.getKey()) > 0) {
+                members[at] = members[--at];
+            }
+            members[at] = member;
+        }
     }
 
     private void array(JsonNode node) {

@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
@@ -26,7 +25,6 @@ public final class Fingerprints {
     private static final Set<String> CREDENTIAL_NAMES =
             Set.of("key", "sig", "pwd", "passwd", "auth", "accesskey", "secretkey", "subscriptionkey", "appkey");
     private static final List<String> CREDENTIAL_ENDINGS = List.of("apikey", "token", "secret", "signature", "password");
-    private static final Pattern DEFAULT_PORT = Pattern.compile("(?i)^(https://[^/]*):443$|^(http://[^/]*):80$");
 
     private Fingerprints() {}
 
@@ -173,11 +171,8 @@ public final class Fingerprints {
         // A secret's name is case-sensitive; a host name is not.
         String origin = (url.substring(0, authorityStart) + host);
         origin = origin.contains("{{") ? origin : origin.toLowerCase(Locale.ROOT);
-        var port = DEFAULT_PORT.matcher(origin);
-        if (port.matches()) {
-            origin = port.group(1) != null ? port.group(1) : port.group(2);
-        }
-        return origin + path;
+        String defaultPort = origin.startsWith("https://") ? ":443" : origin.startsWith("http://") ? ":80" : " ";
+        return (origin.endsWith(defaultPort) ? origin.substring(0, origin.length() - defaultPort.length()) : origin) + path;
     }
 
     /** Whether a query parameter of this name carries a credential; hyphens, underscores, dots and case do not matter. */
@@ -209,6 +204,9 @@ public final class Fingerprints {
     private static JsonNode scrubUrl(JsonNode value, @Nullable Map<String, String> found) {
         List<SecretText.Part> parts = SecretText.parts(value);
         if (parts == null) {
+            return value;
+        }
+        if (parts.stream().noneMatch(part -> part instanceof SecretText.Part.Text(String text) && (text.indexOf('?') >= 0 || text.indexOf('@') >= 0))) {
             return value;
         }
         UrlScrubber scrubber = new UrlScrubber(found);

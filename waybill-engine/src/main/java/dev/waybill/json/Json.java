@@ -135,7 +135,12 @@ public final class Json {
             }
             return node;
         } catch (JacksonException e) {
-            throw malformed(e.getOriginalMessage(), e.getLocation(), null);
+            String message = e.getOriginalMessage();
+            // In names the library finds half pairs itself, while it reads.
+            if (message != null && message.contains("surrogate")) {
+                throw WaybillException.badRequest("INVALID_UNICODE", "a name holds half of a surrogate pair", null);
+            }
+            throw malformed(message, e.getLocation(), null);
         }
     }
 
@@ -185,8 +190,7 @@ public final class Json {
     /** Looks at the text before any number is built: {@code 1e1000000000} must cost nothing (case A25). */
     private static JsonNode number(JsonParser parser) {
         if (parser.currentToken() == JsonToken.VALUE_NUMBER_INT && parser.getStringLength() <= 18) {
-            long value = parser.getLongValue();
-            return value == (int) value ? NODES.numberNode((int) value) : NODES.numberNode(value);
+            return integer(parser.getLongValue());
         }
         String text = parser.getString();
         int exponentAt = Math.max(text.indexOf('e'), text.indexOf('E'));
@@ -203,6 +207,11 @@ public final class Json {
         }
         BigInteger value = new BigInteger(text);
         return value.bitLength() < 64 ? NODES.numberNode(value.longValue()) : NODES.numberNode(value);
+    }
+
+    /** The node that {@link #parse} gives for this integer, so that computed and parsed values are equal trees. */
+    public static JsonNode integer(long value) {
+        return value == (int) value ? NODES.numberNode((int) value) : NODES.numberNode(value);
     }
 
     private static boolean exponentTooLarge(String text, int from) {

@@ -15,6 +15,7 @@ import dev.waybill.store.Queries.EffectView;
 import dev.waybill.store.Store;
 import dev.waybill.store.memory.MemoryStore;
 import dev.waybill.store.postgres.PostgresStore;
+import dev.waybill.store.sqlite.SqliteConfig;
 import dev.waybill.store.sqlite.SqliteStore;
 import dev.waybill.test.FakeProvider;
 import dev.waybill.test.TestPostgres;
@@ -99,7 +100,7 @@ final class EngineLab implements AutoCloseable {
     Store openStore() {
         return switch (kind) {
             case MEMORY -> memory;
-            case SQLITE -> SqliteStore.open(directory.resolve("waybill.db"), InstantSource.system());
+            case SQLITE -> new SqliteStore(SqliteConfig.of(directory.resolve("waybill.db")), InstantSource.system());
             case POSTGRES -> PostgresStore.open(database.waybillUrl());
         };
     }

@@ -9,6 +9,7 @@ import dev.waybill.json.Json;
 import dev.waybill.model.Outcome;
 import dev.waybill.operate.StartRequest;
 import dev.waybill.store.Store;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Map;
 import java.util.UUID;
@@ -77,8 +78,9 @@ final class BenchRound {
         EngineOptions options = EngineOptions.DEFAULT.withAcceptLossOnWeakStore(false);
         Store store = target.open();
         SeedProtocolStore seedStore = seed ? target.seed(store) : null;
+        // The seed has no send deadline; under load its queue for 16 connections is longer than ours allows.
         EngineOptions used = seed
-                ? options.withCommitters(SeedProtocolStore.CONNECTIONS).withMaxBatch(1)
+                ? options.withCommitters(SeedProtocolStore.CONNECTIONS).withMaxBatch(1).withSendDeadline(Duration.ofMinutes(1))
                 : target.sqlite() ? options.withCommitters(1) : options;
         try (Waybill engine = Waybill.store(seedStore == null ? store : seedStore)
                 .options(used)

@@ -2,6 +2,7 @@ package dev.waybill.lab.bench;
 
 import dev.waybill.store.Store;
 import dev.waybill.store.postgres.PostgresStore;
+import dev.waybill.store.sqlite.SqliteConfig;
 import dev.waybill.store.sqlite.SqliteStore;
 import dev.waybill.test.TestPostgres;
 import java.io.IOException;
@@ -42,7 +43,7 @@ final class BenchTarget implements AutoCloseable {
     }
 
     Store open() {
-        return sqlite() ? SqliteStore.open(file(), BenchRound.CLOCK) : PostgresStore.open(url);
+        return sqlite() ? new SqliteStore(SqliteConfig.of(file()), BenchRound.CLOCK) : PostgresStore.open(url);
     }
 
     SeedProtocolStore seed(Store real) {

@@ -1,0 +1,94 @@
+package dev.waybill.server;
+
+import dev.waybill.EngineOptions;
+import dev.waybill.Waybill;
+import dev.waybill.server.api.Api;
+import dev.waybill.server.api.Backend;
+import java.time.InstantSource;
+import java.util.function.UnaryOperator;
+
+/** A running server: the engine, its metrics and its API. Closing drains. */
+public final class Server implements AutoCloseable {
+    private final Waybill engine;
+    private final Metrics metrics;
+    private final Api api;
+
+    private Server(Waybill engine, Metrics metrics, Api api) {
+        this.engine = engine;
+        this.metrics = metrics;
+        this.api = api;
+    }
+
+    /**
+     * Migrates, starts the engine, then listens.
+     *
+     * @param custom a last word on the engine: more handlers, for example
+     */
+    public static Server start(ServerConfig config, InstantSource clock, UnaryOperator<Waybill.Builder> custom) {
+        Metrics metrics = new Metrics(clock);
+        Waybill.Builder builder = Waybill.url(config.store())
+                .options(options(config))
+                .secrets(config.secretSource())
+                .allowAddresses(config.allowAddresses())
+                .meter(metrics);
+        if (config.nodeName() != null) {
+            builder.nodeName(config.nodeName());
+        }
+        if (config.nodeDirectory() != null) {
+            builder.nodeDirectory(config.nodeDirectory());
+        }
+        Waybill engine = custom.apply(builder).open();
+        try {
+            Backend backend = Backend.of(engine);
+            Api api = new Api(
+                            backend, config.keys(), config.keys().none(), clock, () -> metrics.scrape(backend.queries()), version())
+                    .start(config.host(), config.port());
+            return new Server(engine, metrics, api);
+        } catch (RuntimeException e) {
+            engine.close();
+            metrics.close();
+            throw e;
+        }
+    }
+
+    private static EngineOptions options(ServerConfig config) {
+        return EngineOptions.DEFAULT
+                .withLease(config.lease(), config.lease().dividedBy(3))
+                .withDrain(config.drain())
+                .withAcceptLossOnWeakStore(config.acceptCommitLoss())
+                .withRestored(config.restored());
+    }
+
+    static String version() {
+        String version = Server.class.getPackage().getImplementationVersion();
+        return version == null ? "dev" : version;
+    }
+
+    public int port() {
+        return api.port();
+    }
+
+    public Waybill engine() {
+        return engine;
+    }
+
+    /** For tests: what is mounted. */
+    public Api api() {
+        return api;
+    }
+
+    /**
+     * The engine drains while the API still answers: who waits for a run that is ending here learns how it ended. The door closes
+     * last.
+     */
+    @Override
+    public void close() {
+        try {
+            api.drain();
+            engine.close();
+        } finally {
+            api.close();
+            metrics.close();
+        }
+    }
+}

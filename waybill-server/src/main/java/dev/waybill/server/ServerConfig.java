@@ -1,0 +1,88 @@
+package dev.waybill.server;
+
+import dev.waybill.json.SecretSource;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Everything the server can be told, typed and checked; see {@link ConfigLoader} for where it comes from.
+ *
+ * @param host             address to listen on; loopback unless keys are configured
+ * @param port             0 = any free one
+ * @param store            {@code sqlite:FILE} or {@code postgresql://USER[:PASS]@HOST:PORT/DB}
+ * @param insecure         true: no key is asked for, and only loopback is listened on
+ * @param secrets          by tenant ({@code ""} = every tenant), then by name
+ * @param nodeDirectory    where this node keeps its lock and identity; null: the engine's default
+ * @param nodeName         for people; null: host name and pid
+ * @param drain            how long SIGTERM waits for calls in flight
+ * @param lease            node lease on the database clock
+ * @param allowAddresses   exact {@code host:port} pairs that http_request may call although they are internal
+ * @param restored         the database came back from a backup: unfinished runs are paused until {@code store accept}
+ * @param acceptCommitLoss go on although the database may lose answered commits
+ * @param pool             PostgreSQL connections; null: the engine's default
+ */
+public record ServerConfig(
+        String host,
+        int port,
+        String store,
+        boolean insecure,
+        ApiKeys keys,
+        Map<String, Map<String, String>> secrets,
+        @Nullable Path nodeDirectory,
+        @Nullable String nodeName,
+        Duration drain,
+        Duration lease,
+        List<String> allowAddresses,
+        boolean restored,
+        boolean acceptCommitLoss,
+        @Nullable Integer pool) {
+
+    /** A setting that cannot be used; the message names where it came from and what to write instead. */
+    public static final class Invalid extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        public Invalid(String message) {
+            super(message);
+        }
+    }
+
+    public ServerConfig {
+        if (keys.none() && !insecure) {
+            throw new Invalid("no API key is configured: set WAYBILL_API_KEY or api_keys in the configuration file, "
+                    + "or add --insecure to serve this machine only, without keys");
+        }
+        if (insecure && !loopback(host)) {
+            throw new Invalid("--insecure serves this machine only, and " + host
+                    + " is reachable from others: leave --host out, or configure a key and drop --insecure");
+        }
+    }
+
+    /** A tenant's own secrets before those of every tenant. */
+    public SecretSource secretSource() {
+        return (tenant, name) -> Optional.ofNullable(secrets.getOrDefault(tenant, Map.of()).get(name))
+                .or(() -> Optional.ofNullable(secrets.getOrDefault("", Map.of()).get(name)));
+    }
+
+    /** The store without its password, for people. */
+    public String storeForPeople() {
+        return withoutPassword(store);
+    }
+
+    static String withoutPassword(String url) {
+        return url.replaceFirst("(://[^:/@]*):[^@]*@", "$1:***@").replaceAll("(?i)([?&]password=)[^&]*", "$1***");
+    }
+
+    private static boolean loopback(String host) {
+        try {
+            return InetAddress.getByName(host).isLoopbackAddress();
+        } catch (UnknownHostException e) {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,28 @@
+package dev.waybill.server.api;
+
+import dev.waybill.Waybill;
+import dev.waybill.operate.Effects;
+import dev.waybill.operate.Runs;
+import dev.waybill.operate.Sequences;
+import dev.waybill.store.Durability;
+import dev.waybill.store.Queries;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+
+/** What the routes need of an engine. */
+public record Backend(
+        Sequences sequences,
+        Runs runs,
+        Effects effects,
+        Queries queries,
+        String store,
+        Durability durability,
+        BooleanSupplier ready,
+        Consumer<Runnable> onChange) {
+
+    public static Backend of(Waybill engine) {
+        return new Backend(
+                engine.sequences(), engine.runs(), engine.effects(), engine.queries(), engine.storeDescription(),
+                engine.durability(), engine::ready, engine::onChange);
+    }
+}

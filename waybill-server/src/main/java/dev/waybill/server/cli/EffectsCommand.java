@@ -1,0 +1,235 @@
+package dev.waybill.server.cli;
+
+import static dev.waybill.server.cli.Terminal.text;
+import static java.util.Map.entry;
+
+import dev.waybill.json.Json;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ObjectNode;
+
+/** {@code waybill effects ..} */
+@Command(name = "effects", mixinStandardHelpOptions = true, description = "The effects nobody knows the outcome of, and the road back.")
+final class EffectsCommand extends Cli.Group {
+    private static final String BASE = "/api/v1/effects";
+    private static final int SHORT_ID = 8;
+    private final Terminal terminal;
+
+    EffectsCommand(Cli.World world) {
+        terminal = world.terminal();
+    }
+
+    @Command(name = "list", mixinStandardHelpOptions = true, description = "Receipts, newest first.")
+    int list(
+            @Mixin Connection connection,
+            @Option(names = "--state", paramLabel = "STATE[,..]", description = "Only these; open = what waits for somebody.") @Nullable String state,
+            @Option(names = "-q", paramLabel = "WORD", description = "Exact: id, key, provider id, hash, block or a label's value.") @Nullable String word,
+            @Option(names = "--run", paramLabel = "ID", description = "Only of this run.") @Nullable String run,
+            @Option(names = "--limit", defaultValue = "50", description = "At most this many (50).") int limit) {
+        StringBuilder path = new StringBuilder(BASE + "?limit=" + limit);
+        if (state != null) {
+            path.append("&state=").append(ApiClient.encode(state));
+        }
+        if (word != null) {
+            path.append("&q=").append(ApiClient.encode(word));
+        }
+        if (run != null) {
+            path.append("&instance_id=").append(ApiClient.encode(run));
+        }
+        JsonNode page = new ApiClient(connection).get(path.toString());
+        if (connection.json()) {
+            terminal.json(page);
+            return Exit.OK;
+        }
+        List<List<String>> rows = new ArrayList<>();
+        for (JsonNode effect : page.path("items")) {
+            rows.add(List.of(
+                    id(effect), text(effect, "state"), labels(effect), text(effect, "block_id"), text(effect, "destination"),
+                    Terminal.age(effect.path("age_seconds").asLong(0)), (text(effect, "reason") + " " + text(effect, "message")).strip()));
+        }
+        terminal.table(List.of("ID", "STATE", "LABELS", "BLOCK", "DESTINATION", "AGE", "WHY"), rows);
+        if (page.path("has_more").asBoolean(false)) {
+            terminal.line("there are more: --limit");
+        }
+        return Exit.OK;
+    }
+
+    /** Open receipts are found by a prefix; the others need their whole id. */
+    private static String id(JsonNode effect) {
+        String id = text(effect, "effect_id");
+        boolean open = List.of("unknown", "prepared").contains(text(effect, "state")) || text(effect, "output_state").equals("lost");
+        return open ? id.substring(0, Math.min(SHORT_ID, id.length())) : id;
+    }
+
+    private static String labels(JsonNode effect) {
+        List<String> labels = new ArrayList<>();
+        effect.path("labels").properties().forEach(label -> labels.add(label.getKey() + "=" + text(effect.path("labels"), label.getKey())));
+        return String.join(" ", labels);
+    }
+
+    @Command(name = "show", mixinStandardHelpOptions = true, description = "The case file of one effect.")
+    int show(@Mixin Connection connection, @Parameters(paramLabel = "ID", description = "Id, or at least 4 leading digits of an open one") String id) {
+        JsonNode effect = new ApiClient(connection).get(BASE + "/" + ApiClient.encode(id));
+        if (connection.json()) {
+            terminal.json(effect);
+            return Exit.OK;
+        }
+        terminal.line("effect " + text(effect, "effect_id") + "   " + terminal.state(text(effect, "state")) + " for "
+                + Terminal.age(effect.path("age_seconds").asLong(0)));
+        terminal.fields(List.of(
+                entry("block", text(effect, "path") + ", attempt " + text(effect, "attempt")),
+                entry("run", text(effect, "instance_id") + " " + text(effect.path("run"), "state")),
+                entry("labels", labels(effect)),
+                entry("destination", text(effect, "destination")),
+                entry("key", text(effect, "idempotency_key")),
+                entry("provider id", text(effect, "provider_receipt_id")),
+                entry("request", text(effect, "request")),
+                entry("request hash", text(effect, "request_sha256")),
+                entry("fingerprint", text(effect, "destination_fingerprint")),
+                entry("epoch", text(effect, "epoch")),
+                entry("dispatched", text(effect, "dispatched_at")),
+                entry("quiet at", text(effect, "quiet_at") + (effect.path("quiet").asBoolean(false) ? " (quiet now)" : "")),
+                entry("why", (text(effect, "reason") + " " + text(effect, "message")).strip()),
+                entry("proof", text(effect, "proof"))));
+        section("journal", effect.path("journal"), move -> text(move, "at") + "  " + text(move, "from") + " -> " + text(move, "to") + "  by "
+                + text(move, "actor") + "  " + text(move, "reason"));
+        section("evidence", effect.path("evidence"), item -> text(item, "at") + "  " + text(item, "kind") + "  by " + text(item, "actor") + "  "
+                + text(item, "body"));
+        if (effect.path("attempts").size() > 1) {
+            section("attempts", effect.path("attempts"), item -> text(item, "attempt") + "  " + text(item, "state") + "  " + text(item, "effect_id"));
+        }
+        effect.path("next").forEach(next -> terminal.line("next:  " + Terminal.clean(next.asString())));
+        return Exit.OK;
+    }
+
+    private void section(String title, JsonNode items, Function<JsonNode, String> line) {
+        if (!items.isEmpty()) {
+            terminal.line("  " + terminal.paint(title, Terminal.Colour.DIM));
+            items.forEach(item -> terminal.line("    " + Terminal.clean(line.apply(item)).stripTrailing()));
+        }
+    }
+
+    @Command(name = "output", mixinStandardHelpOptions = true, description = "Ends an output_lost wait with the output that was found, once.")
+    int output(
+            @Mixin Connection connection,
+            @Parameters(paramLabel = "ID") String id,
+            @Option(names = "--output", required = true, paramLabel = "JSON|@FILE", description = "The block's output.") String output,
+            @Option(names = "--note", required = true, description = "Where it was found.") String note,
+            @Option(names = "--link", description = "Where it can be seen.") @Nullable String link) {
+        ObjectNode body = Json.NODES.objectNode();
+        body.set("output", Input.json(output, "the output"));
+        body.putObject("evidence").put("note", note).put("link", link);
+        JsonNode effect = new ApiClient(connection).post(BASE + "/" + ApiClient.encode(id) + "/output", body);
+        done(terminal, connection, effect);
+        return Exit.OK;
+    }
+
+    private static void done(Terminal terminal, Connection connection, JsonNode effect) {
+        if (connection.json()) {
+            terminal.json(effect);
+        } else {
+            terminal.line("effect " + text(effect, "effect_id") + "   " + terminal.state(text(effect, "state")) + "   run "
+                    + text(effect, "instance_id") + " " + terminal.state(text(effect.path("run"), "state")));
+        }
+    }
+
+    /** {@code waybill effects resolve ID ..} */
+    @Command(
+            name = "resolve",
+            mixinStandardHelpOptions = true,
+            description = "Decides an unknown effect, with the proof. The run goes on with --committed and --verified; with --abandoned it "
+                    + "waits, unless --resend or --fail says otherwise.")
+    static final class Resolve implements Callable<Integer> {
+        private final Terminal terminal;
+
+        Resolve(Cli.World world) {
+            terminal = world.terminal();
+        }
+
+        @Mixin
+        Connection connection = new Connection();
+
+        @Parameters(paramLabel = "ID", description = "Id, or at least 4 leading digits")
+        String id = "";
+
+        @ArgGroup(multiplicity = "1")
+        State state = new State();
+
+        static final class State {
+            @Option(names = "--committed", description = "The provider did it.")
+            boolean committed;
+
+            @Option(names = "--verified", description = "The provider did it; its record was checked.")
+            boolean verified;
+
+            @Option(names = "--abandoned", description = "It is written off.")
+            boolean abandoned;
+
+            @Option(names = "--compensated", description = "It was undone.")
+            boolean compensated;
+
+            String wire() {
+                return committed ? "committed" : verified ? "verified" : abandoned ? "abandoned" : "compensated";
+            }
+        }
+
+        @ArgGroup
+        @Nullable Then then;
+
+        static final class Then {
+            @Option(names = "--continue", description = "The run goes on with the output.")
+            boolean goOn;
+
+            @Option(names = "--resend", description = "One new attempt is authorised, once the effect is quiet.")
+            boolean resend;
+
+            @Option(names = "--fail", description = "The step fails.")
+            boolean fail;
+
+            @Option(names = "--none", description = "Only the ledger moves.")
+            boolean none;
+
+            String wire() {
+                return goOn ? "continue" : resend ? "resend" : fail ? "fail" : "none";
+            }
+        }
+
+        @Option(names = "--provider-id", paramLabel = "X", description = "The provider's own name for it; needed with --committed.")
+        @Nullable String providerId;
+
+        @Option(names = "--note", required = true, description = "What was looked at.")
+        String note = "";
+
+        @Option(names = "--link", description = "Where it can be seen.")
+        @Nullable String link;
+
+        @Option(names = "--output", paramLabel = "JSON|@FILE", description = "Becomes the block's output.")
+        @Nullable String output;
+
+        @Override
+        public Integer call() {
+            ObjectNode body = Json.NODES.objectNode().put("state", state.wire());
+            body.putObject("evidence").put("note", note).put("link", link);
+            if (providerId != null) {
+                body.put("provider_receipt_id", providerId);
+            }
+            if (output != null) {
+                body.set("output", Input.json(output, "the output"));
+            }
+            if (then != null) {
+                body.put("then", then.wire());
+            }
+            done(terminal, connection, new ApiClient(connection).post(BASE + "/" + ApiClient.encode(id) + "/resolve", body));
+            return Exit.OK;
+        }
+    }
+}
