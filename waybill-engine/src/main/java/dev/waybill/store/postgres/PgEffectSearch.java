@@ -161,8 +161,8 @@ final class PgEffectSearch {
         same(where, "r.id", filter.id());
         String alias = queue ? "o" : "r";
         same(where, alias + ".path", filter.block());
-        same(where, alias + ".request_sha256", filter.requestSha256());
-        same(where, alias + ".destination_fingerprint", filter.fingerprint());
+        same(where, alias + ".request_sha256", digest(filter.requestSha256()));
+        same(where, alias + ".destination_fingerprint", digest(filter.fingerprint()));
         same(where, alias + ".idempotency_key", filter.idempotencyKey());
         same(where, alias + ".claim_epoch", filter.epoch());
         same(where, alias + ".attempt", filter.attempt());
@@ -200,7 +200,7 @@ final class PgEffectSearch {
         }
         UUID id = uuidOrNull(word);
         if (filter.bounded()) {
-            where.and(BY_WORD, id, word, word, word, word, word);
+            where.and(BY_WORD, id, word, Rows.digest(word), Rows.digest(word), word, word);
         } else {
             where.and(BY_NAME, filter.tenant(), id, filter.tenant(), word, filter.tenant(), word);
         }
@@ -243,6 +243,10 @@ final class PgEffectSearch {
         if (value != null) {
             where.and(column + " = ?", value);
         }
+    }
+
+    private static byte @Nullable [] digest(@Nullable String text) {
+        return text == null ? null : Rows.digest(text);
     }
 
     private static @Nullable UUID uuidOrNull(String word) {

@@ -16,7 +16,10 @@ import dev.waybill.store.BlockRow;
 import dev.waybill.store.Event;
 import dev.waybill.store.JournalRow;
 import dev.waybill.store.ReceiptRow;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -92,7 +95,11 @@ final class Rows {
             .with(TEXT, "path")
             .with(INT4, "attempt", "ordinal")
             .with(UUID, "id", "execution_id")
-            .with(TEXT, "state", "kind", "handler", "destination", "destination_fingerprint", "idempotency_key", "request_sha256", "request")
+            .with(TEXT, "state", "kind", "handler", "destination")
+            .with(BYTEA, "destination_fingerprint")
+            .with(TEXT, "idempotency_key")
+            .with(BYTEA, "request_sha256")
+            .with(TEXT, "request")
             .with(INT8, "claim_epoch")
             .with(UUID, "claim_nonce", "node_id", "transition_id")
             .with(INT8, "quiet_in_millis", "key_window_millis")
@@ -117,7 +124,7 @@ final class Rows {
         columns.add(
                 ord, key.tenant(), key.id(), row.path(), row.attempt(), ordinal, row.id(), row.execution(),
                 (row.prepared() ? EffectState.PREPARED : EffectState.DISPATCHED).wire(), row.kind().wire(), row.handler(),
-                row.destination(), row.destinationFingerprint(), row.idempotencyKey(), row.requestSha256(), row.request(),
+                row.destination(), digest(row.destinationFingerprint()), row.idempotencyKey(), digest(row.requestSha256()), row.request(),
                 row.claim().epoch(), row.claim().nonce(), row.node(), row.transitionId(), bounded(row.quietInMillis()),
                 row.keyWindowMillis(), row.resendOf(), row.labels());
     }
@@ -230,6 +237,42 @@ final class Rows {
         } else if (row.from() != EffectState.DISPATCHED || row.n() > 1) {
             closes.add(ord, key.tenant(), key.id(), row.path(), row.attempt());
         }
+    }
+
+    /** A hex digest as its 32 bytes; anything else as UTF-8 behind one or two bytes that UTF-8 never has, so that it is not 32 long. */
+    static byte[] digest(String text) {
+        byte[] digest = new byte[32];
+        if (text.length() == 64) {
+            boolean hex = true;
+            for (int i = 0; hex && i < 64; i += 2) {
+                int high = hexDigit(text.charAt(i));
+                int low = hexDigit(text.charAt(i + 1));
+                hex = high >= 0 && low >= 0;
+                digest[i / 2] = (byte) (high << 4 | low);
+            }
+            if (hex) {
+                return digest;
+            }
+        }
+        byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
+        int mark = utf8.length == 31 ? 2 : 1;
+        byte[] marked = new byte[mark + utf8.length];
+        Arrays.fill(marked, 0, mark, (byte) 0xFF);
+        System.arraycopy(utf8, 0, marked, mark, utf8.length);
+        return marked;
+    }
+
+    /** Lower case only: what comes back must be what went in. */
+    private static int hexDigit(char c) {
+        return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    }
+
+    static String digestText(byte[] stored) {
+        if (stored.length == 32) {
+            return HexFormat.of().formatHex(stored);
+        }
+        int mark = stored.length > 1 && stored[1] == (byte) 0xFF ? 2 : 1;
+        return new String(stored, mark, stored.length - mark, StandardCharsets.UTF_8);
     }
 
     static long bounded(long millis) {

@@ -5,6 +5,7 @@
 -- Secondary indexes that lead with tenant_id have it COLLATE "POSIX": the same order and equality, but only a statement that says so can
 -- use them. On empty tables the planner finds every index that begins with the tenant as good as the primary key, and a plan made then
 -- would stay: it read all receipts of a tenant to find one (measured).
+-- SHA-256 values are bytea: 64 bytes of WAL less for each step than as hex. What is no hex digest stands behind bytes 0xFF.
 -- Fixed-width columns stand first, widest first: it saves the padding, about 30 bytes of WAL for each step.
 
 CREATE TABLE store_meta (
@@ -111,9 +112,9 @@ CREATE TABLE effect_receipts (
   path                    text COLLATE "C" NOT NULL,
   handler                 text        NOT NULL,
   destination             text        NOT NULL,
-  destination_fingerprint text        NOT NULL,
+  destination_fingerprint bytea       NOT NULL,
   idempotency_key         text COLLATE "C",
-  request_sha256          text        NOT NULL,
+  request_sha256          bytea       NOT NULL,
   labels                  text,
   request                 text        NOT NULL,
   PRIMARY KEY (tenant_id, instance_id, path, attempt)
@@ -169,8 +170,8 @@ CREATE TABLE effect_open (
   state                   text        NOT NULL CHECK (state IN ('prepared', 'unknown', 'output_lost')),
   kind                    text        NOT NULL,
   destination             text        NOT NULL,
-  destination_fingerprint text COLLATE "C" NOT NULL,
-  request_sha256          text COLLATE "C" NOT NULL,
+  destination_fingerprint bytea       NOT NULL,
+  request_sha256          bytea       NOT NULL,
   idempotency_key         text COLLATE "C",
   provider_receipt_id     text COLLATE "C",
   reason                  text,
@@ -244,7 +245,13 @@ CREATE INDEX events_order ON events (xid, seq);
 -- An effect as people and tools expect to see it: one row for each receipt with its current state.
 CREATE VIEW effects_view AS
 SELECT r.tenant_id, r.id, r.execution_id, r.claim_epoch AS epoch, r.instance_id, r.path AS block_path, r.attempt, r.kind, r.handler,
-       r.destination, r.destination_fingerprint, r.idempotency_key, r.request_sha256, r.request, r.labels, r.resend_of,
+       r.destination,
+       CASE octet_length(r.destination_fingerprint) WHEN 32 THEN encode(r.destination_fingerprint, 'hex')
+            ELSE convert_from(ltrim(r.destination_fingerprint, '\xff'), 'UTF8') END AS destination_fingerprint,
+       r.idempotency_key,
+       CASE octet_length(r.request_sha256) WHEN 32 THEN encode(r.request_sha256, 'hex')
+            ELSE convert_from(ltrim(r.request_sha256, '\xff'), 'UTF8') END AS request_sha256,
+       r.request, r.labels, r.resend_of,
        coalesce(j.to_state, r.state) AS state, j.proof, j.reason, j.message, j.provider_receipt_id, j.output_state, j.output, j.actor,
        r.at AS created_at, CASE WHEN r.state = 'dispatched' THEN r.at END AS dispatched_at, r.quiet_at, coalesce(j.at, r.at) AS updated_at
   FROM effect_receipts r
