@@ -35,7 +35,7 @@ public final class SequenceCatalog implements Sequences {
 
     /** A published row, ready to run; handlers are looked up when a step runs, so any node can load any version. */
     public static Sequence parse(SequenceRow row) {
-        return SequenceParser.parse(Json.parse(row.definition()), row.tenant(), row::id);
+        return SequenceParser.parse(Json.parseDefinition(row.definition()), row.tenant(), row::id);
     }
 
     @Override

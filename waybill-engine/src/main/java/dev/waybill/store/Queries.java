@@ -97,6 +97,10 @@ public interface Queries {
             int offset) {
         /** Only for the engine's own sweeps; never handed to a caller. */
         public static final String ALL_TENANTS = "*";
+
+        public boolean allTenants() {
+            return tenant.equals(ALL_TENANTS);
+        }
     }
 
     /**

@@ -289,6 +289,17 @@ abstract class QuerySentences extends StoreSentences {
                 .isEqualTo(lab().record(running.key()));
     }
 
+    @Test
+    void theEnginesOwnSweepSeesEveryTenant() {
+        InstanceKey ours = lab().scheduled();
+        InstanceKey theirs = new InstanceKey("zenith", StoreLab.nextId());
+        store().start(StoreLab.nextId(), List.of(StoreLab.start(theirs)));
+        assertThat(store().queries()
+                        .instances(new InstanceFilter(InstanceFilter.ALL_TENANTS, Set.of(InstanceState.SCHEDULED), null, Map.of(), null, 100, 0)))
+                .extracting(record -> record.key())
+                .contains(ours, theirs);
+    }
+
     private List<InstanceKey> list(Set<InstanceState> states, Map<String, String> metadata, UUID after, int limit, int offset) {
         return store().queries().instances(new InstanceFilter(TENANT, states, null, metadata, after, limit, offset)).stream()
                 .map(InstanceRecord::key)

@@ -270,7 +270,8 @@ final class MemoryQueries implements Queries {
 
     private Stream<MemoryInstance> of(String tenant) {
         Collection<MemoryInstance> all = instances.values();
-        return all.stream().filter(instance -> instance.start.instance().tenant().equals(tenant));
+        return all.stream().filter(instance ->
+                tenant.equals(InstanceFilter.ALL_TENANTS) || instance.start.instance().tenant().equals(tenant));
     }
 
     private <T extends @Nullable Object> T locked(Supplier<T> read) {

@@ -44,7 +44,7 @@ final class PgQueries implements Queries {
             boolean all = filter.metadata().isEmpty();
             while (true) {
                 int size = all ? filter.limit() : PAGE;
-                Where where = new Where("i.tenant_id = ?", filter.tenant());
+                Where where = filter.allTenants() ? new Where("true") : new Where("i.tenant_id = ?", filter.tenant());
                 if (!filter.states().isEmpty()) {
                     where.and("i.state = ANY (?)", connection.createArrayOf("text", wires(filter.states())));
                 }

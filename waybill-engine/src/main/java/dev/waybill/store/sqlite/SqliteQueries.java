@@ -64,8 +64,8 @@ final class SqliteQueries implements Queries {
                 "SELECT " + Rows.INSTANCE_COLUMNS + """
 
                   FROM task_instances i JOIN instance_data d ON (d.tenant_id, d.instance_id) = (i.tenant_id, i.id)
-                 WHERE i.tenant_id = ?""",
-                filter.tenant());
+                 WHERE\s""" + (filter.allTenants() ? "?" : "i.tenant_id = ?"),
+                filter.allTenants() ? 1 : filter.tenant());
         if (!filter.states().isEmpty()) {
             where.and("i.state IN " + marks(filter.states()), filter.states().stream().map(InstanceState::wire).toArray());
         }

@@ -44,7 +44,7 @@ public final class Api implements AutoCloseable {
     private final ChangeFeed feed;
     private final List<Endpoint> endpoints;
     private final ObjectNode document;
-    private final Javalin javalin;
+    private @Nullable Javalin javalin;
     private volatile boolean draining;
 
     /**
@@ -64,7 +64,6 @@ public final class Api implements AutoCloseable {
         all.addAll(new ChangeRoutes(backend, feed).endpoints());
         endpoints = List.copyOf(all);
         document = OpenApi.document(endpoints, schemas, version);
-        javalin = Javalin.create(this::configure);
     }
 
     public List<Endpoint> endpoints() {
@@ -79,11 +78,15 @@ public final class Api implements AutoCloseable {
     /** Listens; port 0 takes any free one. */
     public Api start(String host, int port) {
         feed.start();
-        javalin.start(host, port);
+        javalin = Javalin.create(config -> configure(config, host, port)).start();
         return this;
     }
 
+    /** @throws IllegalStateException before {@link #start} */
     public int port() {
+        if (javalin == null) {
+            throw new IllegalStateException("not started");
+        }
         return javalin.port();
     }
 
@@ -97,10 +100,12 @@ public final class Api implements AutoCloseable {
     @Override
     public void close() {
         drain();
-        javalin.stop();
+        if (javalin != null) {
+            javalin.stop();
+        }
     }
 
-    private void configure(JavalinConfig config) {
+    private void configure(JavalinConfig config, String host, int port) {
         config.concurrency.useVirtualThreads = true;
         config.startup.showJavalinBanner = false;
         config.startup.showOldJavalinVersionWarning = false;
@@ -118,8 +123,10 @@ public final class Api implements AutoCloseable {
             server.setStopTimeout(STOP_MILLIS);
         });
         config.jetty.addConnector((server, http) -> {
-            // Javalin's own configuration, for the idle time of a connection alone.
+            // A connector of our own, for the idle time alone; Javalin's host and port do not reach it.
             ServerConnector connector = new ServerConnector(server, new HttpConnectionFactory((HttpConfiguration) http));
+            connector.setHost(host);
+            connector.setPort(port);
             connector.setIdleTimeout(IDLE_MILLIS);
             return connector;
         });
@@ -257,6 +264,8 @@ public final class Api implements AutoCloseable {
             byte[] body = body(status);
             response.getHeaders().put("Content-Type", Problems.CONTENT_TYPE);
             response.getHeaders().put("X-Content-Type-Options", "nosniff");
+            // Jetty closes after a message it could not read; a caller that is not told loses its next request.
+            response.getHeaders().put("Connection", "close");
             response.getHeaders().put("Content-Length", body.length);
             org.eclipse.jetty.io.Content.Sink.write(
                     response, true, new String(body, StandardCharsets.UTF_8), callback);
@@ -267,6 +276,7 @@ public final class Api implements AutoCloseable {
         public java.nio.@Nullable ByteBuffer badMessageError(
                 int status, @Nullable String reason, org.eclipse.jetty.http.HttpFields.Mutable fields) {
             fields.put("Content-Type", Problems.CONTENT_TYPE);
+            fields.put("Connection", "close");
             return java.nio.ByteBuffer.wrap(body(status));
         }
 

@@ -1,10 +1,15 @@
 package dev.waybill.server.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.waybill.server.ApiKeys;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.NetworkInterface;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.http.HttpRequest;
 import java.nio.charset.StandardCharsets;
 import java.time.InstantSource;
@@ -226,6 +231,25 @@ class HttpLayerTest {
             assertThat(answer).matches("(?s)HTTP/1\\.1 (4\\d\\d|505) .*").contains("application/problem+json").contains("\"code\":");
         }
         assertThat(answer).doesNotContainIgnoringCase("<html").doesNotContain("\tat ").doesNotContain("Jetty");
+    }
+
+    @Test
+    void itListensWhereItWasToldAndNowhereElse() throws IOException {
+        int free;
+        try (ServerSocket socket = new ServerSocket(0)) {
+            free = socket.getLocalPort();
+        }
+        try (Api api = new Api(StubBackend.empty(), ApiKeys.NONE, true, InstantSource.system(), () -> "", "test").start("127.0.0.1", free)) {
+            assertThat(api.port()).isEqualTo(free);
+            assertThat(new Http(free).get("/health/live").status()).isEqualTo(200);
+            List<InetAddress> others = NetworkInterface.networkInterfaces()
+                    .flatMap(NetworkInterface::inetAddresses)
+                    .filter(address -> !address.isLoopbackAddress())
+                    .toList();
+            for (InetAddress other : others) {
+                assertThatThrownBy(() -> new Socket(other, free).close()).as("reachable at " + other).isInstanceOf(IOException.class);
+            }
+        }
     }
 
     @Test

@@ -64,7 +64,7 @@ class ProcessTest {
                 assertThat(start(http).status()).isEqualTo(201);
                 var booked = provider.awaitDelivery(d -> d.path().equals("/charges"), java.time.Duration.ofSeconds(30));
 
-                server.destroy();
+                server.toHandle().destroy();
                 awaitLine(out, "draining");
                 provider.release(booked.number());
 
@@ -80,7 +80,7 @@ class ProcessTest {
                 assertThat(effects.get(0).path("state").asString()).as(Json.write(effects)).isEqualTo("committed");
                 assertThat(provider.applied()).isEqualTo(1);
             } finally {
-                again.destroy();
+                again.toHandle().destroy();
                 assertThat(again.waitFor(60, TimeUnit.SECONDS)).isTrue();
             }
         }
@@ -96,9 +96,9 @@ class ProcessTest {
                 publish(http, provider);
                 start(http);
                 provider.awaitDelivery(d -> d.path().equals("/charges"), java.time.Duration.ofSeconds(30));
-                server.destroy();
+                server.toHandle().destroy();
                 awaitLine(out, "draining");
-                server.destroy();
+                server.toHandle().destroy();
                 assertThat(server.waitFor(60, TimeUnit.SECONDS)).isTrue();
                 assertThat(server.exitValue()).isEqualTo(128 + 15);
             }
