@@ -49,7 +49,7 @@ public final class Waybill implements AutoCloseable {
     private final @Nullable NodeDirectory directory;
 
     private Waybill(Builder builder, Store store, Durability durability, @Nullable NodeDirectory directory) {
-        Supplier<UUID> ids = builder.ids;
+        Supplier<UUID> ids = new TimeOrderedIds(builder.wall, builder.random);
         this.store = store;
         this.durability = durability;
         this.directory = directory;
@@ -157,7 +157,6 @@ public final class Waybill implements AutoCloseable {
         private CrashPoints points = CrashPoints.NONE;
         private InstantSource wall = InstantSource.system();
         private RandomGenerator random = new java.security.SecureRandom();
-        private Supplier<UUID> ids = new TimeOrderedIds(wall, random);
         private int committers = EngineOptions.DEFAULT.committers();
 
         private Builder(Function<InstantSource, Store> storeFactory) {
@@ -205,6 +204,15 @@ public final class Waybill implements AutoCloseable {
         /** Where this node keeps its lock and identity, so that a restart on the same machine goes on at once. */
         public Builder nodeDirectory(Path directory) {
             this.nodeDirectory = directory;
+            return this;
+        }
+
+        /**
+         * This process's wall clock: for ids, HTTP dates and the last look. Leases and due times are the database's, whatever this one
+         * says.
+         */
+        public Builder clock(InstantSource wall) {
+            this.wall = wall;
             return this;
         }
 

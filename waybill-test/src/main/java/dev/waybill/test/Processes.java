@@ -138,6 +138,17 @@ public final class Processes {
             return line;
         }
 
+        /** Writes one line to its standard input. @throws UncheckedIOException when nobody reads there any more */
+        public void send(String line) {
+            try {
+                var input = process.getOutputStream();
+                input.write((line + "\n").getBytes(StandardCharsets.UTF_8));
+                input.flush();
+            } catch (IOException e) {
+                throw new UncheckedIOException("process " + pid() + " does not read", e);
+            }
+        }
+
         /** Ends its standard input. */
         public void endInput() {
             try {

@@ -67,6 +67,11 @@ public final class SqliteStore implements Store {
     /** Why nothing is written any more: after a failed sync nobody knows what the disk holds until the file is opened anew. */
     private volatile @Nullable String broken;
 
+    /** With the usual settings; see {@link #SqliteStore(SqliteConfig, InstantSource)}. */
+    public static SqliteStore open(Path file, InstantSource clock) {
+        return new SqliteStore(SqliteConfig.of(file), clock);
+    }
+
     /**
      * Takes the lock of the file and opens it, creating it when there is none.
      *
