@@ -398,7 +398,7 @@ public final class SqliteStore implements Store {
         return read((db, _) -> {
             List<UUID> existing = new ArrayList<>();
             for (UUID id : ids) {
-                if (db.sql("SELECT 1 FROM effect_receipts WHERE tenant_id = ? AND id = ?").text(tenant).uuid(id).exists()) {
+                if (db.sql(Rows.SEQ_BY_ID + " LIMIT 1").text(tenant).uuid(id).exists()) {
                     existing.add(id);
                 }
             }
