@@ -16,6 +16,7 @@ import dev.waybill.store.JournalRow;
 import dev.waybill.store.ReceiptRow;
 import dev.waybill.store.Release;
 import dev.waybill.store.Start;
+import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -50,7 +51,7 @@ final class SqliteStoreBench {
         new SqliteStoreBench().run(file, batch, seconds);
     }
 
-    private void run(Path file, int batch, int seconds) {
+    private void run(Path file, int batch, int seconds) throws IOException {
         try (SqliteStore store = new SqliteStore(SqliteConfig.of(file), InstantSource.system())) {
             store.migrate();
             store.registerNode(node, "bench", Duration.ofHours(1));
@@ -93,14 +94,22 @@ final class SqliteStoreBench {
             }
             double elapsed = (System.nanoTime() - begin) / 1e9;
             System.out.printf(
-                    "batch %d: %,.0f fused commits/s (%,.0f without the time of starts), %,d in all, file %,d MiB%n",
-                    batch, commits / elapsed, commits / (elapsed - starting / 1e9), commits, file.toFile().length() >> 20);
+                    "batch %d: %,.0f fused commits/s (%,.0f without the time of starts), %,d in all, file %,d MiB, %,d bytes written for each%n",
+                    batch, commits / elapsed, commits / (elapsed - starting / 1e9), commits, file.toFile().length() >> 20, written() / commits);
         }
     }
 
     /** A loaded machine cannot hide what a commit costs. */
     private static long cpu() {
         return ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getProcessCpuTime();
+    }
+
+    /** To the log and by checkpoints; 0 where the system does not say. */
+    private static long written() throws IOException {
+        Path io = Path.of("/proc/self/io");
+        return Files.exists(io)
+                ? Files.readAllLines(io).stream().filter(line -> line.startsWith("wchar")).mapToLong(line -> Long.parseLong(line.substring(7))).sum()
+                : 0;
     }
 
     private UUID id() {

@@ -224,6 +224,29 @@ class SqliteStoreTest {
     }
 
     @Test
+    void aSearchByNameHopsThroughItsIndexAndReadsNoReceiptBeside() throws Exception {
+        Path file = directory.resolve("w.db");
+        open(file).close();
+        for (String search : List.of(Rows.SEQ_BY_ID, Rows.SEQ_BY_KEY, Rows.SEQ_BY_PROVIDER_ID)) {
+            String plan = plan(file, search);
+            assertThat(plan).containsPattern("SEARCH e USING (COVERING )?INDEX (effect_receipts_|receipt_journal_)");
+            assertThat(plan).containsPattern("<expr>=\\? AND tenant_id=\\? AND \\w+=\\?").doesNotContain("SCAN e");
+        }
+    }
+
+    private static String plan(Path file, String query) throws Exception {
+        StringBuilder plan = new StringBuilder();
+        try (Connection connection = DriverManager.getConnection("jdbc:sqlite:" + file);
+                Statement jdbc = connection.createStatement();
+                ResultSet row = jdbc.executeQuery("EXPLAIN QUERY PLAN " + query)) {
+            while (row.next()) {
+                plan.append(row.getString("detail")).append('\n');
+            }
+        }
+        return plan.toString();
+    }
+
+    @Test
     void statesOutsideTheEnumsAreRefusedByTheDatabase() {
         try (SqliteLab lab = new SqliteLab(directory)) {
             lab.owned(lab.node()).waiting();
