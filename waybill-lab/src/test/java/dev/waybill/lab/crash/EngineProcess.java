@@ -105,7 +105,12 @@ final class EngineProcess implements AutoCloseable {
 
     /** Waits until the run has ended or needs somebody. */
     JsonNode await(UUID run) {
-        return ok("await", it -> it.put("run", run.toString()).put("millis", PATIENCE.toMillis() / 2));
+        return await(run, PATIENCE.dividedBy(2));
+    }
+
+    /** As {@link #await(UUID)}, at most that long. */
+    JsonNode await(UUID run, Duration atMost) {
+        return ok("await", it -> it.put("run", run.toString()).put("millis", atMost.toMillis()));
     }
 
     /** By path and attempt. */

@@ -130,10 +130,14 @@ class KillNineTest {
         engine.kill();
         long killed = System.nanoTime();
         restarted = lab.engine("a", CrashLab.LONG_LEASE);
-        RUNS.values().forEach(restarted::await);
-        BYSTANDERS.forEach(restarted::await);
-        ACKNOWLEDGED.forEach(restarted::await);
-        restarted.await(loop);
+        List<UUID> all = new ArrayList<>(RUNS.values());
+        all.addAll(BYSTANDERS);
+        all.addAll(ACKNOWLEDGED);
+        all.add(loop);
+        for (UUID run : all) {
+            long left = VISIBLE.toNanos() - (System.nanoTime() - killed);
+            restarted.await(run, Duration.ofNanos(Math.max(0, left)));
+        }
         goneOnAfter = Duration.ofNanos(System.nanoTime() - killed);
         lab.provider.releaseAll(); // what was under way lands now, long after its sender died
         lab.provider.awaitDelivery(d -> CrashLab.isOf(d, "/charges", Place.REQUEST_READ.order()), VISIBLE);
