@@ -45,7 +45,7 @@ final class AppendOnly implements Property {
         index(earlier.raw(table), key).forEach((id, row) -> {
             ObjectNode there = now.get(id);
             findings.expect(
-                    row.equals(there), subject(row),
+                    there != null && Json.same(row, there), subject(row),
                     "the row " + id + " of " + table + " was " + (there == null ? "deleted" : "rewritten: " + difference(row, there)));
         });
     }
@@ -80,7 +80,7 @@ final class AppendOnly implements Property {
     private static String difference(ObjectNode before, ObjectNode after) {
         StringBuilder names = new StringBuilder();
         for (Map.Entry<String, JsonNode> member : before.properties()) {
-            if (!member.getValue().equals(after.get(member.getKey()))) {
+            if (!Json.same(member.getValue(), after.path(member.getKey()))) {
                 names.append(names.isEmpty() ? "" : ", ").append(member.getKey());
             }
         }

@@ -85,7 +85,7 @@ final class Timeline {
                 rows.forEach(row -> add(
                         row.at(), "block",
                         at + " " + row.kind() + (row.dueInMillis() == null ? "" : " due in " + row.dueInMillis() + " ms") + " tx "
-                                + brief(row.transitionId()) + " " + cut(row.body())));
+                                + tail(row.transitionId()) + " " + cut(row.body())));
             }
         });
         story.evidence.stream()
@@ -111,7 +111,7 @@ final class Timeline {
                 receipt.at(), "receipt",
                 attempt + " " + receipt.state() + " " + receipt.id() + " epoch " + receipt.claimEpoch() + " node "
                         + Objects.requireNonNullElse(history.nodeName(receipt.nodeId()), brief(receipt.nodeId())) + " tx "
-                        + brief(receipt.transitionId()) + (receipt.idempotencyKey() == null ? "" : " key " + receipt.idempotencyKey()));
+                        + tail(receipt.transitionId()) + (receipt.idempotencyKey() == null ? "" : " key " + receipt.idempotencyKey()));
         attempt.moves().forEach(move -> add(move.at(), "journal", attempt + " n=" + move.n() + " " + text(move)));
     }
 
@@ -135,7 +135,7 @@ final class Timeline {
 
     private static String text(Rows.Move move) {
         return move.fromState() + " -> " + move.toState() + " by " + move.actor()
-                + (move.claimEpoch() == null ? "" : " epoch " + move.claimEpoch()) + " tx " + brief(move.transitionId())
+                + (move.claimEpoch() == null ? "" : " epoch " + move.claimEpoch()) + " tx " + tail(move.transitionId())
                 + (move.proof() == null ? "" : " proof " + move.proof()) + (move.reason() == null ? "" : " (" + move.reason() + ")")
                 + (move.outputState().equals("none") ? "" : " output " + move.outputState())
                 + (move.replyStatus() == null ? "" : " status " + move.replyStatus());
@@ -156,6 +156,11 @@ final class Timeline {
 
     private static String brief(String id) {
         return id.length() > 8 ? id.substring(0, 8) : id;
+    }
+
+    /** Of an id that begins with the time, so that neighbours differ only at its end. */
+    private static String tail(String id) {
+        return id.substring(Math.max(0, id.length() - 6));
     }
 
     private static String cut(@Nullable String text) {

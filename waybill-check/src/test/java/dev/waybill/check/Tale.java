@@ -384,11 +384,13 @@ final class Tale {
 
     /** A client's acknowledged resolution. @param resendIn null = nothing is sent again */
     Tale resolved(String state, Long resendIn) {
-        ObjectNode move = moves(state, "operator:ann").put("reason", "resolved").put("retry_in_millis", resendIn);
-        if (state.equals("committed") || state.equals("verified")) {
-            move.put("output_state", "saved").put("output", json("{'provider_receipt_id': 'ch_01', 'resolved': true}"));
-        }
-        evidence("resolution");
+        together(() -> {
+            ObjectNode move = moves(state, "operator:ann").put("reason", "resolved").put("retry_in_millis", resendIn);
+            if (state.equals("committed") || state.equals("verified")) {
+                move.put("output_state", "saved").put("output", json("{'provider_receipt_id': 'ch_01', 'resolved': true}"));
+            }
+            evidence("resolution");
+        });
         call("resolve").put("effect", text(receipt, "id")).put("state", state);
         return this;
     }
