@@ -262,13 +262,31 @@ final class Reference {
             return outcome;
         }
         Instant last = outcome instanceof Status.Done(Instant at) ? at : outcome instanceof Status.Failed failed ? failed.at : ended;
-        Status cleaned = blocks(block.path("finally_block"), place, later(ended, last));
+        Instant before = failedBefore(block.path("catch_block"), place);
+        Status cleaned = blocks(block.path("finally_block"), place, before != null && before.isBefore(last) ? before : later(ended, last));
         if (!(cleaned instanceof Status.Done(Instant at))) {
             return cleaned;
         }
         return outcome instanceof Status.Failed failed
                 ? new Status.Failed(later(at, failed.at), failed.path, failed.outside)
                 : new Status.Done(later(at, last));
+    }
+
+    /** When these blocks had failed, before a person had them run again; what stood behind that failure has run and stays so. */
+    private @Nullable Instant failedBefore(JsonNode list, Place place) {
+        Set<String> ids = new HashSet<>();
+        RecordedValues.blockIds(list, ids);
+        Instant first = null;
+        for (List<BlockRow> rows : story.rows.subMap(place.prefix, place.prefix + '\uffff').values()) {
+            for (int i = 1; i < rows.size(); i++) {
+                Instant failed = rows.get(i - 1).at();
+                boolean again = rows.get(i).kind().equals("cleared") && rows.get(i - 1).kind().equals("error");
+                if (again && ids.contains(firstName(rows.get(i).path(), place.prefix)) && (first == null || failed.isBefore(first))) {
+                    first = failed;
+                }
+            }
+        }
+        return first;
     }
 
     private Status forEach(JsonNode block, Place place, Instant after) {
@@ -392,15 +410,10 @@ final class Reference {
         return new Verdict(recorded, row.at(), new Status.Open(path, false));
     }
 
-    /**
-     * A loop or for_each says by a row of its own that it has ended.
-     *
-     * @param every the walk came to the end by verdicts: the row must say the same number
-     */
+    /** A loop or for_each says by a row of its own that it has ended. @param every the walk came to the end by verdicts */
     private Status ended(String path, Status status, int count, String member, boolean every) {
         BlockRow row = story.lastRow(path);
-        boolean says = row != null && row.kind().equals("output");
-        if (!says || row == null) {
+        if (row == null || !row.kind().equals("output")) {
             return status instanceof Status.Done ? new Status.Open(path, false) : status;
         }
         if (!(status instanceof Status.Done(Instant at))) {
@@ -427,7 +440,7 @@ final class Reference {
             if (allowed.containsKey(path) || path.startsWith("$")) {
                 continue;
             }
-            Stop stop = stops.stream().filter(one -> path.startsWith(one.prefix) && names(one, path)).findFirst().orElse(null);
+            Stop stop = stops.stream().filter(one -> path.startsWith(one.prefix) && one.ids.contains(firstName(path, one.prefix))).findFirst().orElse(null);
             if (stop == null) {
                 finding(Kind.ORDER, path, path + " ran, but no way through the sequence leads to it");
             } else if (stop.why instanceof Status.Open(String blocker, boolean effect)) {
@@ -440,13 +453,13 @@ final class Reference {
         }
     }
 
-    private static boolean names(Stop stop, String path) {
-        String rest = path.substring(stop.prefix.length());
-        int end = 0;
-        while (end < rest.length() && rest.charAt(end) != '[' && rest.charAt(end) != '/') {
+    /** The block id that a path names right behind the prefix. */
+    private static String firstName(String path, String prefix) {
+        int end = prefix.length();
+        while (end < path.length() && path.charAt(end) != '[' && path.charAt(end) != '/') {
             end++;
         }
-        return stop.ids.contains(rest.substring(0, end));
+        return path.substring(prefix.length(), end);
     }
 
     /** Once nothing catches a failure, nothing new is sent in the whole run. */

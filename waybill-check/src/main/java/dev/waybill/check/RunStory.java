@@ -30,6 +30,7 @@ final class RunStory {
     private final List<Attempt> attempts = new ArrayList<>();
     private final List<Move> moves = new ArrayList<>();
     private @Nullable Reference reference;
+    private @Nullable JsonNode document;
 
     RunStory(RunKey key) {
         this.key = key;
@@ -93,7 +94,12 @@ final class RunStory {
     }
 
     JsonNode document() {
-        return Json.parse(sequence == null ? null : sequence.definition());
+        JsonNode parsed = document;
+        if (parsed == null) {
+            parsed = Json.parse(sequence == null ? null : sequence.definition());
+            document = parsed;
+        }
+        return parsed;
     }
 
     /** The first durable sign of anything at this path, or null. */

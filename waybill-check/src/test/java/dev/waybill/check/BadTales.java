@@ -224,6 +224,10 @@ final class BadTales {
         bad("block-order", "the join does not wait", GoodTales::parallel, tale -> late(tale.move("b", 0, 1), "at", 15));
         bad("block-order", "the catch runs without a failure", GoodTales::caughtNothing, tale -> tale.charges("other").completes());
         bad("block-order", "the finally runs before the catch has ended", GoodTales::caught, tale -> late(tale.move("other", 0, 1), "at", 15));
+        bad("block-order", "the finally runs even before the catch that failed had ended", GoodTales::catchAskedAgain, tale -> {
+            late(tale.block("other", 1), "at", 15);
+            late(tale.move("other", 0, 1), "at", 15);
+        });
         bad("block-order", "completed, and the last step never ran", GoodTales::fused, tale -> forget(tale, "ship"));
         bad("block-order", "failed, and nothing had", GoodTales::fused, tale -> tale.ends("failed", "WHATEVER"));
         bad("block-order", "it ran although its condition does not hold", GoodTales::skippedNot, tale -> tale.run().put("context", json("{'data':{'total':0}}")));

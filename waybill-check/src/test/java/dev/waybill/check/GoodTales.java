@@ -35,6 +35,7 @@ final class GoodTales {
         all.put("an output against its schema", GoodTales::outputUnusable);
         all.put("the card is declined and the run fails", GoodTales::declined);
         all.put("the card is declined and another one is caught", GoodTales::caught);
+        all.put("a catch that failed is asked again; the finally had run and does not run again", GoodTales::catchAskedAgain);
         all.put("429 and a second attempt with the same key", GoodTales::retried);
         all.put("nothing was sent, and a second attempt", GoodTales::notSent);
         all.put("failed, asked again by a person with another request", GoodTales::askedAgain);
@@ -132,6 +133,13 @@ final class GoodTales {
         return new Tale().starts("[{'id': 't', 'type': 'try_catch', 'try_block': [" + CHARGE + "], 'catch_block': [" + step("other")
                         + "], 'finally_block': [" + step("tell") + "]}, " + SHIP + "]", "{}")
                 .declined("charge").charges("other").charges("tell").charges("ship").completes();
+    }
+
+    static Tale catchAskedAgain() {
+        Tale tale = new Tale().starts("[{'id': 't', 'type': 'try_catch', 'try_block': [" + CHARGE + "], 'catch_block': [" + step("other")
+                        + "], 'finally_block': [" + step("tell") + "]}]", "{}")
+                .declined("charge").declined("other").charges("tell").ends("failed", "HTTP_REJECTED");
+        return tale.after(1_000).signal("retry").blockRow("other", "cleared", "{'attempts': 1}").claimed().charges("other").completes();
     }
 
     static Tale retried() {
