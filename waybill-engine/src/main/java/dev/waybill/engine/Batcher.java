@@ -4,6 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Group commit: callers hand an item over and wait; one platform thread takes what has gathered and writes it in one transaction. No
@@ -15,6 +17,9 @@ final class Batcher<T, R> implements AutoCloseable {
     interface Writer<T, R> {
         List<R> write(List<T> batch);
     }
+
+    private static final long IDLE_LOOK_MILLIS = 50;
+    private static final long CLOSE_MILLIS = 10_000;
 
     private record Item<T, R>(T value, CompletableFuture<R> answer) {}
 
@@ -37,7 +42,7 @@ final class Batcher<T, R> implements AutoCloseable {
             return answer;
         }
         queue.add(new Item<>(value, answer));
-        if (closed) { // closed between the check and the add: nobody may be left waiting
+        if (closed && !thread.isAlive()) { // closed between the check and the add: nobody may be left waiting
             failRest();
         }
         return answer;
@@ -51,15 +56,14 @@ final class Batcher<T, R> implements AutoCloseable {
         List<Item<T, R>> taken = new ArrayList<>(maxBatch);
         while (true) {
             taken.clear();
-            try {
-                taken.add(queue.take());
-            } catch (InterruptedException e) {
+            Item<T, R> first = next();
+            if (first == null) {
                 if (closed) {
-                    failRest();
                     return;
                 }
                 continue;
             }
+            taken.add(first);
             queue.drainTo(taken, maxBatch - 1);
             List<T> batch = new ArrayList<>(taken.size());
             for (Item<T, R> item : taken) {
@@ -75,9 +79,15 @@ final class Batcher<T, R> implements AutoCloseable {
                     item.answer.completeExceptionally(e);
                 }
             }
-            if (closed && queue.isEmpty()) {
-                return;
-            }
+        }
+    }
+
+    /** The next item, or null after a while; the thread is never interrupted, since a write cut short is an unclear one. */
+    private @Nullable Item<T, R> next() {
+        try {
+            return queue.poll(IDLE_LOOK_MILLIS, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            return null;
         }
     }
 
@@ -91,11 +101,11 @@ final class Batcher<T, R> implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
-        thread.interrupt();
         try {
-            thread.join(5_000);
+            thread.join(CLOSE_MILLIS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+        failRest();
     }
 }

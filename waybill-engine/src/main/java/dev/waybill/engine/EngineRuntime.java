@@ -8,6 +8,8 @@ import dev.waybill.model.InstanceKey;
 import dev.waybill.model.InstanceState;
 import dev.waybill.store.InstanceRecord;
 import dev.waybill.store.InstanceSnapshot;
+import dev.waybill.store.OutsideAnswer;
+import dev.waybill.store.OutsideMove;
 import dev.waybill.store.Start;
 import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
@@ -82,7 +84,7 @@ public final class EngineRuntime implements AutoCloseable {
 
     private List<StartAnswer> writeStarts(List<Start> batch) {
         meter.count("waybill_start_commits_total", 1);
-        return store.start(node.incarnation(), batch);
+        return Certain.start(store, node.incarnation(), batch);
     }
 
     /**
@@ -100,6 +102,10 @@ public final class EngineRuntime implements AutoCloseable {
         boolean adopted = false;
         try {
             StartAnswer answer = (start.dedupKey() == null ? starter : keyedStarter).submit(asked).join();
+            if (answer instanceof StartAnswer.Existing existing && existing.instance().equals(start.instance().id())) {
+                adopted = foundItself(asked);
+                return new StartAnswer.Created(adopted, store.load(start.instance()).orElseThrow().databaseNow());
+            }
             if (answer instanceof StartAnswer.Created created) {
                 meter.count("waybill_starts_total", 1);
                 if (claim != null && created.claimed()) {
@@ -122,6 +128,18 @@ public final class EngineRuntime implements AutoCloseable {
         }
     }
 
+    /** An unclear start was made after all; if the claim came with it, nobody but this node can run it. */
+    private boolean foundItself(Start start) {
+        InstanceSnapshot snapshot = store.load(start.instance()).orElse(null);
+        if (snapshot == null || start.claim() == null || !start.claim().equals(snapshot.instance().claim())
+                || snapshot.instance().claimNode() == null) {
+            scheduler.nudge();
+            return false;
+        }
+        scheduler.adopt(snapshot);
+        return true;
+    }
+
     private InstanceSnapshot fresh(Start start, Claim claim, StartAnswer.Created created) {
         InstanceRecord instance = new InstanceRecord(
                 start.instance(), start.execution(), start.sequenceId(), start.namespace(), InstanceState.RUNNING, start.priority(), null,
@@ -135,6 +153,15 @@ public final class EngineRuntime implements AutoCloseable {
         InstanceSnapshot snapshot = store.load(key).orElse(null);
         Engine.Loaded loaded = snapshot == null ? null : engine.sequences().get(key.tenant(), snapshot.instance().sequenceId());
         return snapshot == null || loaded == null ? null : RunInspection.of(snapshot, loaded);
+    }
+
+    /**
+     * A move by whoever is not the owner.
+     *
+     * @throws dev.waybill.store.UnclearCommitException when nobody can say whether it is durable; repeat the call
+     */
+    public OutsideAnswer outside(OutsideMove move) {
+        return Certain.outside(store, move);
     }
 
     /** Somebody wrote news about this instance. */

@@ -114,7 +114,7 @@ final class LateTruth {
         OutsideMove move = newest && attempt.state().unresolved() && attempt.state().canMoveTo(row.to())
                 ? settling(state, here, settled, transition)
                 : evidence(state, attempt, row, outcome, transition);
-        OutsideAnswer answer = store.settleFromOutside(move);
+        OutsideAnswer answer = Certain.outside(store, move);
         if (answer instanceof OutsideAnswer.Applied) {
             meter.count("waybill_late_truth_total", 1, "result", move.journal().isEmpty() ? "evidence" : "settled");
             wake.accept(instance);

@@ -124,7 +124,7 @@ final class Ledger {
             OutsideMove move = new OutsideMove(
                     instance, transition, null, Set.of(), receipts, journal, List.of(), List.of(), null, null, Set.of(), true,
                     pauseReasons(), events, null);
-            if (store.settleFromOutside(move) instanceof OutsideAnswer.NotFound) {
+            if (Certain.outside(store, move) instanceof OutsideAnswer.NotFound) {
                 LOG.error("LEDGER_MAY_BE_BEHIND run {} itself is missing; it had dispatched {}", instance,
                         receipts.stream().map(ReceiptRow::id).toList());
             }
@@ -149,7 +149,7 @@ final class Ledger {
             List<InstanceRecord> page = store.queries().instances(new InstanceFilter(InstanceFilter.ALL_TENANTS, UNFINISHED, null, Map.of(), null, PAGE, 0));
             int moved = 0;
             for (InstanceRecord one : page) {
-                OutsideAnswer answer = store.settleFromOutside(new OutsideMove(
+                OutsideAnswer answer = Certain.outside(store, new OutsideMove(
                         one.key(), ids.get(), null, UNFINISHED, List.of(), List.of(), List.of(), List.of(), null, null, Set.of(), true,
                         pauseReasons(), List.of(), null));
                 if (answer instanceof OutsideAnswer.Applied) {

@@ -2,6 +2,8 @@ package dev.waybill.engine;
 
 import dev.waybill.engine.Engine.Loaded;
 import dev.waybill.model.InstanceKey;
+import dev.waybill.model.InstanceState;
+import dev.waybill.store.Commit;
 import dev.waybill.store.InstanceSnapshot;
 import dev.waybill.store.Release;
 import dev.waybill.store.StoreException;
@@ -52,7 +54,10 @@ final class Scheduler implements AutoCloseable {
     }
 
     void start() {
-        engine.store().onNotification(this::nudge);
+        engine.store().onNotification(() -> {
+            nudge();
+            running.values().forEach(Turn::hint);
+        });
         timer.scheduleWithFixedDelay(this::sweep, 0, SWEEP.toMillis(), TimeUnit.MILLISECONDS);
         thread.start();
     }
@@ -94,12 +99,36 @@ final class Scheduler implements AutoCloseable {
         Loaded loaded = engine.sequences().get(key.tenant(), snapshot.instance().sequenceId());
         if (loaded == null) {
             LOG.error("SEQUENCE_NOT_FOUND run {} names sequence {} which is gone", key, snapshot.instance().sequenceId());
-            leave();
+            park(snapshot);
             return;
         }
-        Turn turn = new Turn(engine, this, loaded, snapshot, wall);
+        Turn turn;
+        try {
+            turn = new Turn(engine, this, loaded, snapshot, wall);
+        } catch (RuntimeException e) {
+            LOG.error("INVALID_CONFIG the rows of run {} cannot be read; it waits for somebody to look", key, e);
+            park(snapshot);
+            return;
+        }
         running.put(key, turn);
         Thread.ofVirtual().name("waybill-turn-" + key.id()).start(turn);
+    }
+
+    /** A run that no turn can be made of gives its claim back, so that it does not stay claimed until this node ends. */
+    private void park(InstanceSnapshot snapshot) {
+        Release release = new Release(
+                InstanceState.WAITING, null, snapshot.instance().wakeSeq(),
+                Reasons.single("crash_loop", "waybill run retry " + snapshot.instance().key().id()), null, List.of());
+        engine.committer()
+                .submit(new Commit(
+                        snapshot.instance().key(), snapshot.instance().claim(), engine.ids().get(), List.of(), List.of(), List.of(), List.of(),
+                        release, false))
+                .whenComplete((answer, failure) -> {
+                    leave();
+                    if (failure != null) {
+                        LOG.error("the claim of {} could not be given up; it ends with this node's lease", snapshot.instance().key(), failure);
+                    }
+                });
     }
 
     void ended(Turn turn) {

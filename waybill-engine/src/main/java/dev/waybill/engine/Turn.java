@@ -77,6 +77,8 @@ final class Turn implements Runnable {
     private final Map<String, Preparation> prepared = new HashMap<>();
 
     private final CountDownLatch over = new CountDownLatch(1);
+    /** Waits for news that another node may write. */
+    private volatile boolean listening;
     private RunState state;
     private Draft draft;
     private boolean progressed;
@@ -105,6 +107,14 @@ final class Turn implements Runnable {
 
     void nudge() {
         mailbox.add(new Mail.Nudge());
+    }
+
+    /** Somebody somewhere wrote something; only a turn with a blocked branch beside a running one wants to know. */
+    void hint() {
+        if (listening) {
+            listening = false;
+            nudge();
+        }
     }
 
     /** A call reports. Once the turn is over its answer is late truth. */
@@ -582,8 +592,10 @@ final class Turn implements Runnable {
         if (scheduler.draining()) {
             until = Math.min(until, scheduler.drainDeadlineNanos() - now);
         }
+        listening = decision.waiting.stream().anyMatch(waiting -> waiting.dueInMillis() == null);
         try {
             Mail mail = mailbox.poll(Math.max(0, until), TimeUnit.NANOSECONDS);
+            listening = false;
             if (mail != null) {
                 take(mail);
             } else {

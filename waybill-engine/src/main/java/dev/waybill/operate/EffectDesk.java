@@ -130,7 +130,7 @@ public final class EffectDesk implements Effects {
                 throw WaybillException.conflict("RUN_GONE", "the run of effect " + receiptId + " is gone", null);
             }
             OutsideMove move = decide(effect, run, resolution);
-            OutsideAnswer answer = store.settleFromOutside(move);
+            OutsideAnswer answer = engine.outside(move);
             if (answer instanceof OutsideAnswer.Applied) {
                 engine.nudge(effect.instance());
                 return get(tenant, receiptId.toString());
@@ -299,7 +299,7 @@ public final class EffectDesk implements Effects {
                     null, null, Set.of(InstanceState.WAITING), false, null,
                     List.of(Events.effect("effect.output_supplied", effect.instance(), effect.receipt(), "output")),
                     new AuditRow(actor, "effect.output", receiptId.toString(), Json.write(body)));
-            if (store.settleFromOutside(move) instanceof OutsideAnswer.Applied) {
+            if (engine.outside(move) instanceof OutsideAnswer.Applied) {
                 engine.nudge(effect.instance());
                 return get(tenant, receiptId.toString());
             }

@@ -263,17 +263,18 @@ public final class RunDesk implements Runs {
             List<String> stopped = run.stoppedAt();
             boolean failed = instance.state() == InstanceState.FAILED;
             boolean abandoned = instance.state() == InstanceState.WAITING && !stopped.isEmpty();
-            if (!failed && !abandoned && !crashLoop) {
-                throw WaybillException.conflict(
-                        "RUN_NOT_FAILED", "run " + id + " is " + instance.state().wire() + "; only a failed run is retried",
-                        "waybill run show " + id);
-            }
             List<UUID> unresolved = run.unresolved();
-            if (!unresolved.isEmpty() && !crashLoop) {
+            boolean stopsHere = failed || instance.state() == InstanceState.WAITING;
+            if (!unresolved.isEmpty() && stopsHere && !crashLoop) {
                 throw WaybillException.conflict(
                         "EFFECT_UNRESOLVED",
                         "run " + id + " has effects nobody knows the outcome of: " + unresolved + "; resolve them first",
                         "waybill effects show " + unresolved.getFirst());
+            }
+            if (!failed && !abandoned && !crashLoop) {
+                throw WaybillException.conflict(
+                        "RUN_NOT_FAILED", "run " + id + " is " + instance.state().wire() + "; only a failed run is retried",
+                        "waybill run show " + id);
             }
             UUID transition = ids.get();
             List<BlockRow> rows = new ArrayList<>();
@@ -348,7 +349,7 @@ public final class RunDesk implements Runs {
     }
 
     private boolean applied(InstanceKey key, OutsideMove move) {
-        OutsideAnswer answer = store.settleFromOutside(move);
+        OutsideAnswer answer = engine.outside(move);
         if (answer instanceof OutsideAnswer.NotFound) {
             throw runNotFound(key.id());
         }

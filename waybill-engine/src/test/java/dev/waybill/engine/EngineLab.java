@@ -136,8 +136,13 @@ final class EngineLab implements AutoCloseable {
         return engine();
     }
 
+    /** JSON with ' for " and ~ for '. */
     static JsonNode json(String text) {
-        return Json.parse(text.replace('\'', '"'));
+        return Json.parse(text.replace('\'', '"').replace('~', '\''));
+    }
+
+    java.nio.file.Path directory() {
+        return directory;
     }
 
     /** Publishes {@code blocks} as a sequence of that name. */

@@ -76,6 +76,19 @@ abstract class ClaimSentences extends StoreSentences {
     }
 
     @Test
+    void aDueTimeBeyondAllTimeIsNever() {
+        UUID node = lab().node();
+        InstanceKey never = nextKey();
+        store().start(nextId(), List.of(start(never, 1, Long.MAX_VALUE, "{}", null)));
+        Owned timer = lab().owned(node);
+        timer.commit(timer.move().release(InstanceState.WAITING, Long.MAX_VALUE, 0));
+
+        assertThat(claimed(node, 10)).isEmpty();
+        assertThat(lab().record(never).nextFireAt()).isNotNull();
+        assertThat(lab().record(timer.key()).nextFireAt()).isNotNull();
+    }
+
+    @Test
     void twoClaimersNeverShareAnInstance() throws Exception {
         List<Start> batch = new ArrayList<>();
         for (int i = 0; i < 200; i++) {

@@ -14,6 +14,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.nio.charset.StandardCharsets;
+import java.util.UUID;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -70,7 +72,7 @@ public final class ConfigLoader {
                 loader.found.put(name, new Found(texts(values), "--" + name.replace('_', '-').replace("addresses", "address")));
             }
         });
-        return loader.build();
+        return loader.build(environment);
     }
 
     private void readFile(Path file) {
@@ -169,7 +171,7 @@ public final class ConfigLoader {
         });
     }
 
-    private ServerConfig build() {
+    private ServerConfig build(Map<String, String> environment) {
         return new ServerConfig(
                 text("host", "127.0.0.1"),
                 number("port", 8080, 0, 65_535),
@@ -177,7 +179,7 @@ public final class ConfigLoader {
                 flag("insecure"),
                 new ApiKeys(List.copyOf(keys)),
                 secrets,
-                found.containsKey("node_dir") ? Path.of(text("node_dir", "")) : null,
+                found.containsKey("node_dir") ? Path.of(text("node_dir", "")) : nodeDirectory(store(), environment),
                 found.containsKey("node_name") ? text("node_name", "") : null,
                 duration("drain", EngineOptions.DEFAULT.drain(), Duration.ZERO, Duration.ofHours(1)),
                 duration("lease", EngineOptions.DEFAULT.lease(), Duration.ofSeconds(1), Duration.ofHours(1)),
@@ -185,6 +187,21 @@ public final class ConfigLoader {
                 flag("restored"),
                 flag("accept_commit_loss"),
                 found.containsKey("pool") ? number("pool", 0, 2, 1_000) : null);
+    }
+
+    /**
+     * Nodes on PostgreSQL keep their locks where a user's programs keep state, a directory for each database: a restart after a kill then
+     * goes on at once. A SQLite file has its own lock.
+     */
+    private static @Nullable Path nodeDirectory(String store, Map<String, String> environment) {
+        String home = environment.get("HOME");
+        if (store.startsWith("sqlite:") || home == null || home.isBlank()) {
+            return null;
+        }
+        String state = environment.get("XDG_STATE_HOME");
+        Path base = state == null || state.isBlank() ? Path.of(home, ".local", "state") : Path.of(state);
+        String database = ServerConfig.withoutPassword(store);
+        return base.resolve("waybill").resolve(UUID.nameUUIDFromBytes(database.getBytes(StandardCharsets.UTF_8)).toString());
     }
 
     private String store() {

@@ -10,7 +10,8 @@ public final class Main {
     private Main() {}
 
     public static void main(String[] arguments) {
-        Terminal terminal = Terminal.of(System.out, System.err, System.console() != null, System.getenv());
+        boolean tty = System.console() != null && System.console().isTerminal();
+        Terminal terminal = Terminal.of(System.out, System.err, tty, System.getenv());
         System.exit(Cli.run(arguments, System.getenv(), terminal, InstantSource.system(), UUID::randomUUID));
     }
 }

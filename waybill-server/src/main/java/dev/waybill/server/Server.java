@@ -4,6 +4,8 @@ import dev.waybill.EngineOptions;
 import dev.waybill.Waybill;
 import dev.waybill.server.api.Api;
 import dev.waybill.server.api.Backend;
+import dev.waybill.store.postgres.PostgresConfig;
+import dev.waybill.store.postgres.PostgresStore;
 import java.time.InstantSource;
 import java.util.function.UnaryOperator;
 
@@ -26,7 +28,7 @@ public final class Server implements AutoCloseable {
      */
     public static Server start(ServerConfig config, InstantSource clock, UnaryOperator<Waybill.Builder> custom) {
         Metrics metrics = new Metrics(clock);
-        Waybill.Builder builder = Waybill.url(config.store())
+        Waybill.Builder builder = store(config)
                 .options(options(config))
                 .secrets(config.secretSource())
                 .allowAddresses(config.allowAddresses())
@@ -49,6 +51,16 @@ public final class Server implements AutoCloseable {
             metrics.close();
             throw e;
         }
+    }
+
+    private static Waybill.Builder store(ServerConfig config) {
+        Integer pool = config.pool();
+        if (pool == null) {
+            return Waybill.url(config.store());
+        }
+        PostgresConfig given = PostgresConfig.ofStoreUrl(config.store());
+        return Waybill.store(PostgresStore.open(new PostgresConfig(
+                given.url(), given.user(), given.password(), pool, given.connectTimeout(), given.socketTimeout())));
     }
 
     private static EngineOptions options(ServerConfig config) {

@@ -18,14 +18,14 @@ import org.jspecify.annotations.Nullable;
  * @param store            {@code sqlite:FILE} or {@code postgresql://USER[:PASS]@HOST:PORT/DB}
  * @param insecure         true: no key is asked for, and only loopback is listened on
  * @param secrets          by tenant ({@code ""} = every tenant), then by name
- * @param nodeDirectory    where this node keeps its lock and identity; null: the engine's default
+ * @param nodeDirectory    where this node keeps its lock and identity; null: a restart after a kill on PostgreSQL waits for the lease
  * @param nodeName         for people; null: host name and pid
  * @param drain            how long SIGTERM waits for calls in flight
  * @param lease            node lease on the database clock
  * @param allowAddresses   exact {@code host:port} pairs that http_request may call although they are internal
  * @param restored         the database came back from a backup: unfinished runs are paused until {@code store accept}
  * @param acceptCommitLoss go on although the database may lose answered commits
- * @param pool             PostgreSQL connections; null: the engine's default
+ * @param pool             PostgreSQL connections for reads and outside moves; null: a restart after a kill on PostgreSQL waits for the lease
  */
 public record ServerConfig(
         String host,
@@ -56,6 +56,9 @@ public record ServerConfig(
         if (keys.none() && !insecure) {
             throw new Invalid("no API key is configured: set WAYBILL_API_KEY or api_keys in the configuration file, "
                     + "or add --insecure to serve this machine only, without keys");
+        }
+        if (pool != null && !store.startsWith("postgres")) {
+            throw new Invalid("pool is about PostgreSQL connections, and the store is " + withoutPassword(store) + ": leave pool out");
         }
         if (insecure && !loopback(host)) {
             throw new Invalid("--insecure serves this machine only, and " + host

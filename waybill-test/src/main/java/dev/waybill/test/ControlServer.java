@@ -17,7 +17,7 @@ import tools.jackson.core.type.TypeReference;
  * never be mistaken for the provider: {@code POST /rules} (all rules anew), {@code POST /release?delivery=N} (or {@code all}),
  * {@code POST /reset}, {@code POST /shutdown}, {@code GET /stats}, {@code GET /events?after=SEQ} (ledger lines as they are written).
  */
-final class ControlServer {
+final class ControlServer implements AutoCloseable {
     private final FakeProvider provider;
     private final HttpServer server;
 
@@ -52,13 +52,18 @@ final class ControlServer {
         server.createContext("/shutdown", exchange -> {
             answer(exchange, 200, "{}");
             provider.close();
-            server.stop(0);
         });
         server.start();
     }
 
     int port() {
         return server.getAddress().getPort();
+    }
+
+    /** Its dispatcher would keep the process alive. */
+    @Override
+    public void close() {
+        server.stop(0);
     }
 
     private void events(HttpExchange exchange) throws IOException {

@@ -430,12 +430,14 @@ public final class FakeProvider implements AutoCloseable {
             }
         }
         FakeProvider provider = builder.start();
-        if (control) {
-            System.out.println("control " + new ControlServer(provider).port());
+        try (ControlServer server = control ? new ControlServer(provider) : null) {
+            if (server != null) {
+                System.out.println("control " + server.port());
+            }
+            System.out.println("listening " + provider.port());
+            Thread.ofPlatform().daemon().name("acme-pay-stdin").start(() -> awaitEndOfInput(provider));
+            provider.closing.await();
         }
-        System.out.println("listening " + provider.port());
-        Thread.ofPlatform().daemon().name("acme-pay-stdin").start(() -> awaitEndOfInput(provider));
-        provider.closing.await();
     }
 
     private static void awaitEndOfInput(FakeProvider provider) {

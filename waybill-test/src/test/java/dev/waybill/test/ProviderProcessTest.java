@@ -86,7 +86,7 @@ class ProviderProcessTest {
 
     @Test
     void aProviderWhoseDirectorDiedEndsToo() {
-        try (var acme = Processes.java(FakeProvider.class, "--port", "0", "--ledger", directory.resolve("ledger.jsonl").toString())) {
+        try (var acme = Processes.java(FakeProvider.class, "--port", "0", "--control", "--ledger", directory.resolve("ledger.jsonl").toString())) {
             acme.awaitLine(line -> line.matches("listening \\d+"), SOON);
             acme.endInput(); // what the kernel does to a dead parent's pipe
             assertThat(acme.waitFor(SOON)).isZero();

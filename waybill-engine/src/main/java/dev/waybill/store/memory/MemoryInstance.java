@@ -26,6 +26,7 @@ import org.jspecify.annotations.Nullable;
 
 /** One instance with all of its rows. Not thread-safe: the store's lock guards it. */
 final class MemoryInstance {
+    private static final long MAX_MILLIS = 100L * 366 * 24 * 3600 * 1000;
     static final UUID NO_NONCE = new UUID(0, 0);
     static final Comparator<String> BY_UTF8 =
             (a, b) -> Arrays.compareUnsigned(a.getBytes(StandardCharsets.UTF_8), b.getBytes(StandardCharsets.UTF_8));
@@ -58,6 +59,11 @@ final class MemoryInstance {
         this.start = start;
         this.createdAt = now;
         this.updatedAt = now;
+    }
+
+    /** What is later than a hundred years means never, and no time may overflow in the middle of a verb. */
+    static Instant later(Instant now, long millis) {
+        return now.plusMillis(Math.clamp(millis, -MAX_MILLIS, MAX_MILLIS));
     }
 
     boolean heldUnder(Claim other) {
@@ -114,7 +120,7 @@ final class MemoryInstance {
                 row.id(), row.execution(), row.path(), row.attempt(), row.prepared(), row.kind(), row.handler(), row.destination(),
                 row.destinationFingerprint(), row.idempotencyKey(), row.requestSha256(), row.request(), row.claim(), row.node(),
                 row.transitionId(), row.quietInMillis(), row.keyWindowMillis(), row.resendOf(), row.labels(), now,
-                now.plusMillis(row.quietInMillis())));
+                later(now, row.quietInMillis())));
     }
 
     void add(EvidenceRow row, Instant now) {

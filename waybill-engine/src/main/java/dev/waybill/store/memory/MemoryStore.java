@@ -203,7 +203,7 @@ public final class MemoryStore implements Store {
             instance.claimNode = node;
             move(instance, InstanceState.RUNNING, null, now);
         } else {
-            move(instance, InstanceState.SCHEDULED, now.plusMillis(start.fireInMillis()), now);
+            move(instance, InstanceState.SCHEDULED, MemoryInstance.later(now, start.fireInMillis()), now);
         }
         return new StartAnswer.Created(claimed, now);
     }
@@ -278,7 +278,7 @@ public final class MemoryStore implements Store {
         instance.claimNode = null;
         instance.reasons = release.reasons();
         instance.outcome = release.outcome();
-        move(instance, release.to(), looksAgain ? now.plusMillis(Objects.requireNonNull(release.fireInMillis())) : null, now);
+        move(instance, release.to(), looksAgain ? MemoryInstance.later(now, Objects.requireNonNull(release.fireInMillis())) : null, now);
         publish(instance, release.events(), now);
     }
 

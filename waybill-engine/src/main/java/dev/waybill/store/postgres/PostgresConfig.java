@@ -28,7 +28,7 @@ public record PostgresConfig(
      * @param storeUrl {@code postgresql://USER[:PASS]@HOST[:PORT]/DB[?parameters]}, user and password percent-encoded where needed
      * @throws WaybillException 400 STORE_URL_INVALID
      */
-    static PostgresConfig ofStoreUrl(String storeUrl) {
+    public static PostgresConfig ofStoreUrl(String storeUrl) {
         URI uri;
         try {
             uri = new URI(storeUrl);

@@ -56,10 +56,11 @@ final class Claims {
                            SET state = 'scheduled', claim_epoch = claim_epoch + 1, claim_nonce = zeroblob(16), claim_node = NULL,
                                next_fire_at = ?, takeovers = takeovers + 1, updated_at = ?
                          WHERE (tenant_id, id) IN (
+                               -- CROSS JOIN pins the order: from the few dead nodes to what they own, never through every instance.
                                SELECT i.tenant_id, i.id
-                                 FROM task_instances i JOIN nodes n ON n.id = i.claim_node
-                                WHERE i.claim_node IS NOT NULL AND n.fenced = 1
-                                ORDER BY i.tenant_id, i.id LIMIT ?)""")
+                                 FROM nodes n CROSS JOIN task_instances i INDEXED BY task_instances_owner ON i.claim_node = n.id
+                                WHERE n.fenced = 1 AND i.claim_node IS NOT NULL
+                                LIMIT ?)""")
                 .number(now)
                 .number(now)
                 .number(limit)

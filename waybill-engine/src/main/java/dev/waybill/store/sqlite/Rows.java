@@ -88,6 +88,30 @@ final class Rows {
 
     static final int RECEIPT_WIDTH = 21;
 
+    /**
+     * {@code seq} of the receipt with this (tenant, id), newest thousands first; see the table's comment. CROSS JOIN pins the order.
+     */
+    static final String SEQ_BY_ID = search("effect_receipts", "e.seq", "", "e.id = ?");
+
+    /** By (tenant, idempotency key). */
+    static final String SEQ_BY_KEY = search("effect_receipts", "e.seq", "", "e.idempotency_key = ?");
+
+    /** By (tenant, provider receipt id) of any move. */
+    static final String SEQ_BY_PROVIDER_ID = search(
+            "receipt_journal",
+            "f.seq",
+            " JOIN effect_receipts f ON (f.tenant_id, f.instance_id, f.path, f.attempt) = (e.tenant_id, e.instance_id, e.path, e.attempt)",
+            "e.provider_receipt_id = ?");
+
+    private static String search(String table, String result, String join, String condition) {
+        return """
+                WITH RECURSIVE block (n) AS (
+                  SELECT max(seq) >> 12 FROM %1$s UNION ALL SELECT n - 1 FROM block WHERE n > 0)
+                SELECT %2$s FROM block CROSS JOIN %1$s e%3$s
+                 WHERE (e.seq >> 12) = block.n AND e.tenant_id = ? AND %4$s"""
+                .formatted(table, result, join, condition);
+    }
+
     static ReceiptRow receipt(ResultSet row) throws SQLException {
         long at = row.getLong(18);
         long quietAt = row.getLong(17);
@@ -406,7 +430,7 @@ final class Rows {
         }
         List<ReceiptRow> receipts = db.sql("SELECT " + RECEIPT_COLUMNS + """
 
-                          FROM effect_receipts r WHERE r.tenant_id = ? AND r.instance_id = ? ORDER BY r.rowid""")
+                          FROM effect_receipts r WHERE r.tenant_id = ? AND r.instance_id = ? ORDER BY r.seq""")
                 .text(key.tenant())
                 .uuid(key.id())
                 .list(Rows::receipt);

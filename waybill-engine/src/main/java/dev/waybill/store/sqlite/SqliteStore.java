@@ -61,8 +61,8 @@ public final class SqliteStore implements Store {
     private final SqliteSequences sequences;
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private final AtomicLong newest = new AtomicLong();
-    /** Of the writer thread. */
-    private boolean formerNodesFenced;
+    /** The last node that registered before we had the lock: it and all before it are dead. */
+    private final AtomicLong formerNodes = new AtomicLong(-1);
 
     /** Why nothing is written any more: after a failed sync nobody knows what the disk holds until the file is opened anew. */
     private volatile @Nullable String broken;
@@ -131,6 +131,8 @@ public final class SqliteStore implements Store {
     private Db open(boolean readOnly) throws SQLException {
         SQLiteConfig pragmas = new SQLiteConfig();
         pragmas.setBusyTimeout(BUSY_MILLIS);
+        // Else the driver prepares and runs one more SELECT behind every INSERT.
+        pragmas.setGetGeneratedKeys(false);
         SQLiteDataSource source = new SQLiteDataSource(pragmas);
         source.setUrl("jdbc:sqlite:" + file);
         Connection connection = source.getConnection();
@@ -199,6 +201,7 @@ public final class SqliteStore implements Store {
                     .first(row -> row.getLong(1))
                     .orElse(0L);
             newest.accumulateAndGet(stored, Math::max);
+            formerNodes.compareAndSet(-1, db.sql("SELECT max(seq) FROM nodes").first(row -> row.getLong(1)).orElse(0L));
             return true;
         });
     }
@@ -297,11 +300,7 @@ public final class SqliteStore implements Store {
     @Override
     public void registerNode(UUID node, String name, Duration lease) {
         write((db, now) -> {
-            if (!formerNodesFenced) {
-                // We hold the lock of the file: whoever registered before is dead.
-                db.sql("UPDATE nodes SET fenced = 1 WHERE fenced = 0").update();
-                formerNodesFenced = true;
-            }
+            db.sql("UPDATE nodes SET fenced = 1 WHERE fenced = 0 AND seq <= ?").number(formerNodes.get()).update();
             Claims.register(db, node, name, Rows.later(now, lease.toMillis()), now);
             return true;
         });
@@ -401,7 +400,7 @@ public final class SqliteStore implements Store {
         return read((db, _) -> {
             List<UUID> existing = new ArrayList<>();
             for (UUID id : ids) {
-                if (db.sql("SELECT 1 FROM effect_receipts WHERE tenant_id = ? AND id = ?").text(tenant).uuid(id).exists()) {
+                if (db.sql(Rows.SEQ_BY_ID + " LIMIT 1").text(tenant).uuid(id).exists()) {
                     existing.add(id);
                 }
             }

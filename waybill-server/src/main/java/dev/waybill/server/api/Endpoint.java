@@ -37,9 +37,8 @@ public final class Endpoint {
      *
      * @param name   a query name that ends in {@code .*} stands for every name with that prefix
      * @param header true: a header
-     * @param values the only ones allowed; empty = any
      */
-    record Parameter(String name, boolean header, Type type, List<String> values, String description) {}
+    record Parameter(String name, boolean header, Type type, boolean required, String description) {}
 
     record Answer(int status, @Nullable String schema, String mediaType) {}
 
@@ -85,17 +84,17 @@ public final class Endpoint {
     }
 
     Endpoint query(String name, Type type, String description) {
-        parameters.add(new Parameter(name, false, type, List.of(), description));
+        parameters.add(new Parameter(name, false, type, false, description));
         return this;
     }
 
-    Endpoint query(String name, List<String> values, String description) {
-        parameters.add(new Parameter(name, false, Type.STRING, values, description));
+    Endpoint required(String name, Type type, String description) {
+        parameters.add(new Parameter(name, false, type, true, description));
         return this;
     }
 
     Endpoint header(String name, String description) {
-        parameters.add(new Parameter(name, true, Type.STRING, List.of(), description));
+        parameters.add(new Parameter(name, true, Type.STRING, false, description));
         return this;
     }
 

@@ -68,7 +68,7 @@ final class OpenApi {
             security.addObject().putArray("apiKey");
             if (endpoint.access == Access.TENANT) {
                 parameters.add(parameter(new Parameter(
-                        "x-tenant-id", true, Endpoint.Type.STRING, List.of(), "the tenant; default: the key's, else \"default\"")));
+                        "x-tenant-id", true, Endpoint.Type.STRING, false, "the tenant; default: the key's, else \"default\"")));
             }
         }
         if (endpoint.bodySchema != null) {
@@ -88,7 +88,7 @@ final class OpenApi {
         json.put("name", parameter.name());
         json.put("in", parameter.header() ? "header" : "query");
         json.put("description", parameter.description());
-        json.put("required", parameter.description().equals("required"));
+        json.put("required", parameter.required());
         ObjectNode schema = json.putObject("schema");
         switch (parameter.type()) {
             case STRING -> schema.put("type", "string");

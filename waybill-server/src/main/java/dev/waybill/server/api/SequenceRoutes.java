@@ -43,7 +43,7 @@ final class SequenceRoutes {
                         .does(this::validate),
                 Endpoint.get(BASE + "/by-name", "getSequenceByName", "The given version, or the newest that is not deprecated.")
                         .tag("sequences")
-                        .query("name", STRING, "required")
+                        .required("name", STRING, "the sequence's name")
                         .query("namespace", STRING, NAMESPACE)
                         .query("version", INTEGER, "default: the newest that is not deprecated")
                         .answers(200, "Sequence")
@@ -51,7 +51,7 @@ final class SequenceRoutes {
                         .does(this::byName),
                 Endpoint.get(BASE + "/versions", "listVersionsByName", "All versions of one name, newest first.")
                         .tag("sequences")
-                        .query("name", STRING, "required")
+                        .required("name", STRING, "the sequence's name")
                         .query("namespace", STRING, NAMESPACE)
                         .answers(200, "SequenceList")
                         .does(call -> versions(call.tenant(), call.query("namespace", "default"), call.required("name"))),

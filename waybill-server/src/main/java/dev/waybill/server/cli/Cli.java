@@ -32,7 +32,7 @@ public final class Cli {
         line.addSubcommand(new CommandLine(new EffectsCommand(world)).addSubcommand(new EffectsCommand.Resolve(world)));
         line.addSubcommand(new StoreCommand(world));
         line.addSubcommand(new HealthCommand(world));
-        // The demo registers here: line.addSubcommand(new DemoCommand(..));
+        line.addSubcommand(new DemoCommand(world));
         line.setOut(new PrintWriter(world.terminal().out(), true));
         line.setErr(new PrintWriter(world.terminal().err(), true));
         line.setCaseInsensitiveEnumValuesAllowed(true);

@@ -35,7 +35,7 @@ final class SequenceCommand extends Cli.Group {
         findings(report.path("faults"), "fault", Terminal.Colour.RED);
         findings(report.path("warnings"), "warning", Terminal.Colour.YELLOW);
         if (!valid) {
-            throw new CliFailure(Exit.FAILED, file + " has " + report.path("faults").size() + " fault(s)", "correct them and validate again");
+            throw new CliFailure(Exit.FAILED, (file.equals("-") ? "the document" : file) + " has " + report.path("faults").size() + " fault(s)", "correct them and validate again");
         }
         terminal.line(file + " is valid");
         return Exit.OK;

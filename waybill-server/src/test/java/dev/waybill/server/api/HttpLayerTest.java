@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.waybill.server.ApiKeys;
+import java.io.BufferedReader;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.ServerSocket;
@@ -249,6 +251,23 @@ class HttpLayerTest {
             for (InetAddress other : others) {
                 assertThatThrownBy(() -> new Socket(other, free).close()).as("reachable at " + other).isInstanceOf(IOException.class);
             }
+        }
+    }
+
+    @Test
+    void aStreamEndsWhenTheServerDrains() throws Exception {
+        Api api = new Api(StubBackend.empty(), ApiKeys.NONE, true, InstantSource.system(), () -> "", "test").start("127.0.0.1", 0);
+        try (Socket socket = new Socket("127.0.0.1", api.port())) {
+            socket.setSoTimeout(20_000);
+            socket.getOutputStream()
+                    .write("GET /api/v1/changes HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+            BufferedReader reader = new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.US_ASCII));
+            while (!reader.readLine().equals(": waybill")) {}
+            api.drain();
+            while (reader.readLine() instanceof String line && !line.equals("0")) {}
+            assertThat(new Http(api.port()).get("/health/live").status()).isEqualTo(200);
+        } finally {
+            api.close();
         }
     }
 

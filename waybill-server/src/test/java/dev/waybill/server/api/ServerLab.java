@@ -24,10 +24,13 @@ public final class ServerLab implements AutoCloseable {
     private final Body bodies = new Body(new Schemas());
     private final TreeSet<String> answered = new TreeSet<>();
 
+    /** @param environment may name another store than the SQLite file in {@code directory} */
     public ServerLab(Path directory, Map<String, String> environment) {
         Map<String, List<String>> flags = new HashMap<>();
         flags.put("port", List.of("0"));
-        flags.put("store", List.of("sqlite:" + directory.resolve("waybill.db")));
+        if (!environment.containsKey("WAYBILL_STORE")) {
+            flags.put("store", List.of("sqlite:" + directory.resolve("waybill.db")));
+        }
         flags.put("allow_addresses", List.of("127.0.0.1:" + provider.port()));
         if (!environment.containsKey("WAYBILL_CONFIG")) {
             flags.put("insecure", List.of("true"));

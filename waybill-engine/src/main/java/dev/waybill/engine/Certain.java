@@ -1,0 +1,71 @@
+package dev.waybill.engine;
+
+import dev.waybill.store.OutsideAnswer;
+import dev.waybill.store.OutsideMove;
+import dev.waybill.store.Start;
+import dev.waybill.store.StartAnswer;
+import dev.waybill.store.Store;
+import dev.waybill.store.StoreException;
+import dev.waybill.store.UnclearCommitException;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Submits a verb again while the answer to its COMMIT is unclear: with the same ids it is the same move once, so the second answer tells
+ * what became of the first. Gives up after a bounded time; the caller then says that nobody knows yet.
+ */
+final class Certain {
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    private static final long MAX_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private Certain() {}
+
+    /** @throws UnclearCommitException when it is still unclear after 10 s */
+    static OutsideAnswer outside(Store store, OutsideMove move) {
+        return certain(() -> store.settleFromOutside(move));
+    }
+
+    /**
+     * A start that an earlier try of the same call has made is answered {@link StartAnswer.Existing} with its own id.
+     *
+     * @throws UnclearCommitException when it is still unclear after 10 s
+     */
+    static List<StartAnswer> start(Store store, UUID node, List<Start> batch) {
+        return certain(() -> store.start(node, batch));
+    }
+
+    private static <T> T certain(Supplier<T> verb) {
+        long until = System.nanoTime() + PATIENCE_NANOS;
+        long pause = PAUSE_NANOS;
+        UnclearCommitException unclear = null;
+        while (true) {
+            try {
+                return verb.get();
+            } catch (UnclearCommitException e) {
+                unclear = e;
+            } catch (StoreException e) {
+                // Nothing of this try is durable; of an unclear one before it something may be.
+                if (unclear == null) {
+                    throw e;
+                }
+            }
+            if (System.nanoTime() - until >= 0) {
+                throw still(unclear);
+            }
+            LockSupport.parkNanos(pause);
+            pause = Math.min(2 * pause, MAX_PAUSE_NANOS);
+        }
+    }
+
+    private static UnclearCommitException still(@Nullable UnclearCommitException unclear) {
+        if (unclear == null) {
+            throw new IllegalStateException("only an unclear commit is waited for");
+        }
+        return unclear;
+    }
+}
