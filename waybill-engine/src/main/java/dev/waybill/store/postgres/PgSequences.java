@@ -19,7 +19,7 @@ final class PgSequences implements SequenceStore {
 
     @Override
     public boolean insert(SequenceRow row) {
-        return reads.with("publish a sequence", connection -> Sql.update(
+        return reads.write("publish a sequence", connection -> Sql.update(
                         connection,
                         """
                         INSERT INTO sequences (tenant_id, id, namespace, name, version, deprecated, definition)
@@ -71,7 +71,7 @@ final class PgSequences implements SequenceStore {
 
     @Override
     public boolean deprecate(String tenant, UUID id) {
-        return reads.with("deprecate a sequence", connection -> Sql.update(
+        return reads.write("deprecate a sequence", connection -> Sql.update(
                         connection, "UPDATE sequences SET deprecated = true WHERE tenant_id = ? AND id = ?", tenant, id)
                 == 1);
     }

@@ -130,19 +130,32 @@ public final class PostgresStore implements Store {
         return at < 0 ? withoutParameters : "postgresql://" + withoutParameters.substring(at + 1);
     }
 
-    /** A read, or a write of one statement, on a connection of the pool. */
+    /** Work on a connection of the pool. */
     record Reads(Links.Source pool) {
         @FunctionalInterface
         interface Work<T> {
             T on(Connection connection) throws SQLException;
         }
 
-        <T> T with(String what, Work<T> work) {
+        /** One statement that writes, or several in a transaction of their own. */
+        <T> T write(String what, Work<T> work) {
             try (Connection connection = pool.open()) {
                 return work.on(connection);
             } catch (SQLException e) {
                 throw PgErrors.store(what, e);
             }
+        }
+
+        /** A read. A connection that died in the pool (the server was restarted) costs a second try, not an error. */
+        <T> T with(String what, Work<T> work) {
+            try (Connection connection = pool.open()) {
+                return work.on(connection);
+            } catch (SQLException e) {
+                if (!PgErrors.connectionLost(e)) {
+                    throw PgErrors.store(what, e);
+                }
+            }
+            return write(what, work);
         }
     }
 
@@ -172,7 +185,7 @@ public final class PostgresStore implements Store {
 
     @Override
     public void migrate() {
-        reads.with("migrate the schema", connection -> {
+        reads.write("migrate the schema", connection -> {
             MIGRATIONS.run(connection);
             return true;
         });

@@ -31,7 +31,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.sqlite.SQLiteConfig;
@@ -59,7 +58,6 @@ public final class SqliteStore implements Store {
     private final Lane readers;
     private final SqliteQueries queries;
     private final SqliteSequences sequences;
-    private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private final AtomicLong newest = new AtomicLong();
     /** The last node that registered before we had the lock: it and all before it are dead. */
     private final AtomicLong formerNodes = new AtomicLong(-1);
@@ -318,20 +316,14 @@ public final class SqliteStore implements Store {
 
     @Override
     public int fenceAndFree(int limit) {
-        int freed = write((db, now) -> Claims.free(db, limit, now));
-        if (freed > 0) {
-            tell();
-        }
-        return freed;
+        return write((db, now) -> Claims.free(db, limit, now));
     }
 
     // --- moves -----------------------------------------------------------------------------------------------------------------
 
     @Override
     public List<StartAnswer> start(UUID node, List<Start> batch) {
-        List<StartAnswer> answers = write((db, now) -> Starts.run(db, node, batch, Claims.alive(db, node, now), now));
-        tell();
-        return answers;
+        return write((db, now) -> Starts.run(db, node, batch, Claims.alive(db, node, now), now));
     }
 
     @Override
@@ -355,7 +347,6 @@ public final class SqliteStore implements Store {
                 return careful(db, alive, again, now, batch);
             }
         });
-        tell();
         return answers;
     }
 
@@ -369,9 +360,7 @@ public final class SqliteStore implements Store {
 
     @Override
     public OutsideAnswer settleFromOutside(OutsideMove move) {
-        OutsideAnswer answer = write((db, now) -> OutsideMoves.run(db, move, now));
-        tell();
-        return answer;
+        return write((db, now) -> OutsideMoves.run(db, move, now));
     }
 
     @Override
@@ -418,14 +407,9 @@ public final class SqliteStore implements Store {
         return sequences;
     }
 
+    /** One engine has the file, and it knows what it wrote: there is nobody to hear of. */
     @Override
-    public void onNotification(Runnable listener) {
-        listeners.add(listener);
-    }
-
-    private void tell() {
-        listeners.forEach(Runnable::run);
-    }
+    public void onNotification(Runnable listener) {}
 
     @Override
     public void close() {
