@@ -151,10 +151,13 @@ public final class LabEngine {
     private JsonNode handle(JsonNode request) {
         return switch (request.path("do").asString()) {
             case "publish" -> Json.NODES.stringNode(engine.sequences().publish(TENANT, request.path("document")).id().toString());
-            case "start" -> Json.NODES.stringNode(engine.runs()
-                    .start(StartRequest.of(request.path("name").asString(), request.path("data")))
-                    .id()
-                    .toString());
+            case "start" -> {
+                StartRequest start = StartRequest.of(request.path("name").asString(), request.path("data"));
+                yield Json.NODES.stringNode(engine.runs()
+                        .start(request.has("key") ? start.withKey(request.path("key").asString()) : start)
+                        .id()
+                        .toString());
+            }
             case "run" -> run(engine.runs().get(TENANT, id(request, "run")));
             case "await" -> run(engine.runs().await(TENANT, id(request, "run"), Duration.ofMillis(request.path("millis").asLong())));
             case "effects" -> effects(id(request, "run"));
