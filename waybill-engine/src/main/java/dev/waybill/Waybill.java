@@ -65,7 +65,7 @@ public final class Waybill implements AutoCloseable {
 
     /** An embedded engine on one SQLite file. */
     public static Builder sqlite(Path file) {
-        return new Builder(wall -> new SqliteStore(SqliteConfig.of(file), wall)).committers(1);
+        return new Builder(wall -> new SqliteStore(SqliteConfig.of(file), wall)).atMostCommitters(1);
     }
 
     /**
@@ -157,14 +157,14 @@ public final class Waybill implements AutoCloseable {
         private CrashPoints points = CrashPoints.NONE;
         private InstantSource wall = InstantSource.system();
         private RandomGenerator random = new java.security.SecureRandom();
-        private int committers = EngineOptions.DEFAULT.committers();
+        private int mostCommitters = Integer.MAX_VALUE;
 
         private Builder(Function<InstantSource, Store> storeFactory) {
             this.storeFactory = storeFactory;
         }
 
-        private Builder committers(int committers) {
-            this.committers = committers;
+        private Builder atMostCommitters(int committers) {
+            this.mostCommitters = committers;
             return this;
         }
 
@@ -234,7 +234,7 @@ public final class Waybill implements AutoCloseable {
          * @throws WaybillException 503 DURABILITY_WEAK, 409 STORE_IN_USE
          */
         public Waybill open() {
-            options = options.withCommitters(Math.min(options.committers(), committers));
+            options = options.withCommitters(Math.min(options.committers(), mostCommitters));
             Store store = storeFactory.apply(wall);
             NodeDirectory directory = null;
             try {

@@ -3,6 +3,7 @@ package dev.waybill.lab.bench;
 import dev.waybill.json.Json;
 import dev.waybill.lab.bench.BenchRound.Result;
 import java.io.PrintWriter;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -48,12 +49,18 @@ public final class BenchCommand implements Callable<Integer> {
     @Option(names = "--rounds", defaultValue = "3")
     private int rounds;
 
+    @Option(names = "--minutes", defaultValue = "0", description = "instead: one long round on a fresh store; does speed decay as rows gather?")
+    private int minutes;
+
     @Option(names = {"-o", "--output"}, defaultValue = "table", description = "table or json")
     private String output;
 
     @Override
     public Integer call() throws InterruptedException {
         PrintWriter out = spec.commandLine().getOut();
+        if (minutes > 0) {
+            return decay(out);
+        }
         Map<String, List<Result>> results = new LinkedHashMap<>();
         try (BenchTarget target = new BenchTarget(store)) {
             for (int round = 0; round < rounds; round++) {
@@ -76,6 +83,23 @@ public final class BenchCommand implements Callable<Integer> {
             table(out, results);
         }
         out.flush();
+        return 0;
+    }
+
+    private int decay(PrintWriter out) throws InterruptedException {
+        int highest = concurrency.stream().max(Comparator.naturalOrder()).orElse(1);
+        try (BenchTarget target = new BenchTarget(store)) {
+            List<Double> rates = new BenchRound(target, "waybill", steps)
+                    .decay(Duration.ofMinutes(minutes), Duration.ofSeconds(30), highest, line -> {
+                        out.println("  " + line);
+                        out.flush();
+                    });
+            int half = rates.size() / 2;
+            double early = rates.subList(1, Math.max(2, half)).stream().mapToDouble(r -> r).average().orElse(0);
+            double late = rates.subList(half, rates.size()).stream().mapToDouble(r -> r).average().orElse(0);
+            out.printf(Locale.ROOT, "second half / first half (without the first interval): %.2f%n", late / early);
+            out.flush();
+        }
         return 0;
     }
 

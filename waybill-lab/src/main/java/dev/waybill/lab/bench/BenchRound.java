@@ -11,14 +11,18 @@ import dev.waybill.operate.StartRequest;
 import dev.waybill.store.Store;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
 import org.HdrHistogram.ConcurrentHistogram;
 import org.HdrHistogram.Histogram;
 import tools.jackson.databind.JsonNode;
@@ -66,16 +70,67 @@ final class BenchRound {
         this.steps = steps;
     }
 
-    Result run(int workflows, int concurrency, int warmup) throws InterruptedException {
-        Counts counts = new Counts();
+    /**
+     * One long round on a schema that was empty when it began: does speed decay as rows gather?
+     *
+     * @return guarded steps per second of each interval
+     */
+    List<Double> decay(Duration length, Duration interval, int concurrency, Consumer<String> report) throws InterruptedException {
         Map<UUID, CountDownLatch> ended = new ConcurrentHashMap<>();
-        CrashPoints points = (point, instance, path) -> {
+        List<Double> rates = new ArrayList<>();
+        try (Waybill engine = engine(new Counts(), ended)) {
+            String name = publish(engine);
+            AtomicBoolean stop = new AtomicBoolean();
+            Thread driver = Thread.ofVirtual().start(() -> {
+                while (!stop.get()) {
+                    try {
+                        drive(engine, name, 20 * concurrency, concurrency, ended, new Histogram(3));
+                    } catch (InterruptedException e) {
+                        return;
+                    }
+                }
+            });
+            long before = target.receipts(false);
+            long until = System.nanoTime() + length.toNanos();
+            for (long began = System.nanoTime(); began < until; ) {
+                TimeUnit.NANOSECONDS.sleep(Math.min(interval.toNanos(), until - began));
+                long receipts = target.receipts(false);
+                long now = System.nanoTime();
+                rates.add((receipts - before) / ((now - began) / 1e9));
+                report.accept(String.format(java.util.Locale.ROOT, "%,12d receipts  %,9.0f steps/s", receipts, rates.getLast()));
+                before = receipts;
+                began = now;
+            }
+            stop.set(true);
+            driver.join();
+        }
+        return rates;
+    }
+
+    private Waybill engine(Counts counts, Map<UUID, CountDownLatch> ended) {
+        EngineOptions options = target.sqlite() ? EngineOptions.DEFAULT.withCommitters(1) : EngineOptions.DEFAULT;
+        return Waybill.store(target.open()).options(options).meter(counts).crashPoints(points(ended)).handler(HANDLER, effect()).open();
+    }
+
+    private static CrashPoints points(Map<UUID, CountDownLatch> ended) {
+        return (point, instance, path) -> {
             if (point == CrashPoints.Point.AFTER_RELEASE) {
                 ended.computeIfAbsent(instance.id(), id -> new CountDownLatch(1)).countDown();
             }
         };
+    }
+
+    private String publish(Waybill engine) {
+        String name = "bench-" + UUID.randomUUID().toString().substring(0, 8);
+        engine.sequences().publish("default", sequence(name));
+        return name;
+    }
+
+    Result run(int workflows, int concurrency, int warmup) throws InterruptedException {
+        Counts counts = new Counts();
+        Map<UUID, CountDownLatch> ended = new ConcurrentHashMap<>();
         boolean seed = protocol.equals("seed");
-        EngineOptions options = EngineOptions.DEFAULT.withAcceptLossOnWeakStore(false);
+        EngineOptions options = EngineOptions.DEFAULT;
         Store store = target.open();
         SeedProtocolStore seedStore = seed ? target.seed(store) : null;
         // The seed has no send deadline; under load its queue for 16 connections is longer than ours allows.
@@ -85,11 +140,10 @@ final class BenchRound {
         try (Waybill engine = Waybill.store(seedStore == null ? store : seedStore)
                 .options(used)
                 .meter(counts)
-                .crashPoints(points)
+                .crashPoints(points(ended))
                 .handler(HANDLER, effect())
                 .open()) {
-            String name = "bench-" + UUID.randomUUID().toString().substring(0, 8);
-            engine.sequences().publish("default", sequence(name));
+            String name = publish(engine);
             drive(engine, name, warmup, concurrency, ended, new Histogram(3));
             long receiptsBefore = target.receipts(seed);
             long turnsBefore = seedStore == null ? counts.commits.sum() : seedStore.commits.sum();
