@@ -1,6 +1,7 @@
 package dev.waybill;
 
 import java.time.Duration;
+import java.util.function.Consumer;
 
 /**
  * Limits and times of an engine; every one has a unit.
@@ -49,44 +50,78 @@ public record EngineOptions(
             false);
 
     public EngineOptions withLease(Duration lease, Duration heartbeat) {
-        return new EngineOptions(
-                lease, heartbeat, sendDeadline, stepTimeout, drain, maxRunningTurns, maxCallsInFlight, maxBatch, committers,
-                maxReplyBytes, crashLoopTakeovers, acceptLossOnWeakStore, restored);
-    }
-
-    public EngineOptions withDrain(Duration drain) {
-        return new EngineOptions(
-                lease, heartbeat, sendDeadline, stepTimeout, drain, maxRunningTurns, maxCallsInFlight, maxBatch, committers,
-                maxReplyBytes, crashLoopTakeovers, acceptLossOnWeakStore, restored);
-    }
-
-    public EngineOptions withAcceptLossOnWeakStore(boolean accept) {
-        return new EngineOptions(
-                lease, heartbeat, sendDeadline, stepTimeout, drain, maxRunningTurns, maxCallsInFlight, maxBatch, committers,
-                maxReplyBytes, crashLoopTakeovers, accept, restored);
-    }
-
-    public EngineOptions withRestored(boolean restored) {
-        return new EngineOptions(
-                lease, heartbeat, sendDeadline, stepTimeout, drain, maxRunningTurns, maxCallsInFlight, maxBatch, committers,
-                maxReplyBytes, crashLoopTakeovers, acceptLossOnWeakStore, restored);
-    }
-
-    public EngineOptions withCommitters(int committers) {
-        return new EngineOptions(
-                lease, heartbeat, sendDeadline, stepTimeout, drain, maxRunningTurns, maxCallsInFlight, maxBatch, committers,
-                maxReplyBytes, crashLoopTakeovers, acceptLossOnWeakStore, restored);
+        return with(copy -> {
+            copy.lease = lease;
+            copy.heartbeat = heartbeat;
+        });
     }
 
     public EngineOptions withSendDeadline(Duration sendDeadline) {
-        return new EngineOptions(
-                lease, heartbeat, sendDeadline, stepTimeout, drain, maxRunningTurns, maxCallsInFlight, maxBatch, committers,
-                maxReplyBytes, crashLoopTakeovers, acceptLossOnWeakStore, restored);
+        return with(copy -> copy.sendDeadline = sendDeadline);
+    }
+
+    public EngineOptions withDrain(Duration drain) {
+        return with(copy -> copy.drain = drain);
     }
 
     public EngineOptions withMaxBatch(int maxBatch) {
-        return new EngineOptions(
-                lease, heartbeat, sendDeadline, stepTimeout, drain, maxRunningTurns, maxCallsInFlight, maxBatch, committers,
-                maxReplyBytes, crashLoopTakeovers, acceptLossOnWeakStore, restored);
+        return with(copy -> copy.maxBatch = maxBatch);
+    }
+
+    public EngineOptions withCommitters(int committers) {
+        return with(copy -> copy.committers = committers);
+    }
+
+    public EngineOptions withAcceptLossOnWeakStore(boolean acceptLossOnWeakStore) {
+        return with(copy -> copy.acceptLossOnWeakStore = acceptLossOnWeakStore);
+    }
+
+    public EngineOptions withRestored(boolean restored) {
+        return with(copy -> copy.restored = restored);
+    }
+
+    private EngineOptions with(Consumer<Copy> change) {
+        Copy copy = new Copy(this);
+        change.accept(copy);
+        return copy.done();
+    }
+
+    /** The one place that knows the order of the components. */
+    private static final class Copy {
+        private Duration lease;
+        private Duration heartbeat;
+        private Duration sendDeadline;
+        private Duration stepTimeout;
+        private Duration drain;
+        private int maxRunningTurns;
+        private int maxCallsInFlight;
+        private int maxBatch;
+        private int committers;
+        private int maxReplyBytes;
+        private int crashLoopTakeovers;
+        private boolean acceptLossOnWeakStore;
+        private boolean restored;
+
+        Copy(EngineOptions from) {
+            this.lease = from.lease;
+            this.heartbeat = from.heartbeat;
+            this.sendDeadline = from.sendDeadline;
+            this.stepTimeout = from.stepTimeout;
+            this.drain = from.drain;
+            this.maxRunningTurns = from.maxRunningTurns;
+            this.maxCallsInFlight = from.maxCallsInFlight;
+            this.maxBatch = from.maxBatch;
+            this.committers = from.committers;
+            this.maxReplyBytes = from.maxReplyBytes;
+            this.crashLoopTakeovers = from.crashLoopTakeovers;
+            this.acceptLossOnWeakStore = from.acceptLossOnWeakStore;
+            this.restored = from.restored;
+        }
+
+        EngineOptions done() {
+            return new EngineOptions(
+                    lease, heartbeat, sendDeadline, stepTimeout, drain, maxRunningTurns, maxCallsInFlight,
+                    maxBatch, committers, maxReplyBytes, crashLoopTakeovers, acceptLossOnWeakStore, restored);
+        }
     }
 }

@@ -4,6 +4,8 @@ import dev.waybill.definition.Sequence;
 import dev.waybill.model.Claim;
 import dev.waybill.model.EffectState;
 import dev.waybill.model.InstanceKey;
+import dev.waybill.model.Problem;
+import dev.waybill.model.ReceiptId;
 import dev.waybill.store.BlockRow;
 import dev.waybill.store.InstanceRecord;
 import dev.waybill.store.InstanceSnapshot;
@@ -118,6 +120,23 @@ final class RunState {
 
     boolean begun(String iterationPrefix) {
         return begun.contains(iterationPrefix);
+    }
+
+    /** A row whose identity is not what its place says is never used (semantics.md section 3, Identity). */
+    @Nullable Problem brokenIdentity() {
+        for (List<Attempt> attempts : effects.values()) {
+            for (Attempt attempt : attempts) {
+                ReceiptRow r = attempt.receipt;
+                if (!r.execution().equals(execution)
+                        || !ReceiptId.of(execution, key.id(), r.path(), r.attempt()).equals(r.id())) {
+                    return Problem.of(
+                            "INVALID_CONFIG",
+                            "receipt " + r.id() + " at " + r.path() + "#" + r.attempt() + " of " + key
+                                    + " does not have the identity of its place; it is not used");
+                }
+            }
+        }
+        return null;
     }
 
     // --- reading ---------------------------------------------------------------------------------------------------------------

@@ -18,10 +18,8 @@ import dev.waybill.handler.Handler;
 import dev.waybill.handler.PureHandler;
 import dev.waybill.model.EffectState;
 import dev.waybill.model.InstanceKey;
-import dev.waybill.model.InstanceState;
 import dev.waybill.model.Outcome;
 import dev.waybill.model.Problem;
-import dev.waybill.model.ReceiptId;
 import dev.waybill.store.BlockRow;
 import dev.waybill.store.Commit;
 import dev.waybill.store.CommitAnswer;
@@ -140,10 +138,10 @@ final class Turn implements Runnable {
     public void run() {
         try {
             engine.meter().count("waybill_turns_total", 1);
-            Problem broken = brokenIdentity();
+            Problem broken = state.brokenIdentity();
             if (broken != null) {
                 LOG.error("{} {}", broken.code(), broken.message());
-                commit(List.of(), failed(List.of(new Failure("", broken))));
+                commit(List.of(), endings().failed(List.of(new Failure("", broken))));
                 return;
             }
             recover();
@@ -180,23 +178,6 @@ final class Turn implements Runnable {
         }
     }
 
-    /** A row whose identity is not what its place says is never used (semantics.md section 3, Identity). */
-    private @Nullable Problem brokenIdentity() {
-        for (List<Attempt> attempts : state.allEffects()) {
-            for (Attempt attempt : attempts) {
-                ReceiptRow r = attempt.receipt;
-                if (!r.execution().equals(state.execution)
-                        || !ReceiptId.of(state.execution, key.id(), r.path(), r.attempt()).equals(r.id())) {
-                    return Problem.of(
-                            "INVALID_CONFIG",
-                            "receipt " + r.id() + " at " + r.path() + "#" + r.attempt() + " of " + key
-                                    + " does not have the identity of its place; it is not used");
-                }
-            }
-        }
-        return null;
-    }
-
     /** What a dead claim dispatched is unknown; what this claim dispatched is in flight here. */
     private void recover() {
         for (List<Attempt> attempts : state.allEffects()) {
@@ -218,7 +199,7 @@ final class Turn implements Runnable {
     private boolean step() {
         absorb();
         if (crashLooping()) {
-            return commit(List.of(), release(InstanceState.WAITING, null, Reasons.single("crash_loop", "waybill run retry " + key.id()), null));
+            return commit(List.of(), endings().crashLoop());
         }
         Decision decision = Evaluator.decide(loaded.sequence(), loaded.stepIds(), state, draft, inFlight.keySet());
         boolean stopping = state.cancelRequested
@@ -251,7 +232,11 @@ final class Turn implements Runnable {
         if (!decision.ready.isEmpty() && !stopping) {
             return commit(List.of(), null); // the settle goes first; the slot is waited for afterwards
         }
-        return commit(List.of(), ending(decision));
+        return commit(List.of(), endings().of(decision, scheduler.draining()));
+    }
+
+    private Endings endings() {
+        return new Endings(loaded.sequence(), state);
     }
 
     private boolean crashLooping() {
@@ -296,10 +281,10 @@ final class Turn implements Runnable {
                 }
                 Settlement.into(draft, current, now, outcome, engine, "engine");
             }
-            case Result.Read(Outcome outcome) -> read(current, outcome);
+            case Result.Read(Outcome outcome) -> PureSettlement.read(draft, current, outcome, engine.random());
             case Result.Prepared(Preparation preparation) -> prepared.put(ready.path(), preparation);
-            case Result.Pure(PureHandler.Result output) -> output(current, output);
-            case Result.PureFailed(Problem problem) -> failed(current, problem);
+            case Result.Pure(PureHandler.Result output) -> PureSettlement.output(draft, current, output);
+            case Result.PureFailed(Problem problem) -> PureSettlement.failed(draft, current, problem, engine.random());
         }
     }
 
@@ -409,45 +394,6 @@ final class Turn implements Runnable {
         }
     }
 
-    // --- pure results ----------------------------------------------------------------------------------------------------------
-
-    private void output(Ready ready, PureHandler.Result result) {
-        result.stateWrites().forEach((name, value) ->
-                draft.row(RunState.STATE_PREFIX + name, BlockRow.Kind.STATE, value.isMissingNode() ? null : value, null));
-        List<dev.waybill.definition.Schemas.Violation> violations = ready.step().outputSchema() == null
-                ? List.of()
-                : dev.waybill.definition.Schemas.violations(ready.step().outputSchema(), result.output());
-        if (!violations.isEmpty()) {
-            draft.row(ready.path(), BlockRow.Kind.ERROR, Problems.json(Problem.of("OUTPUT_INVALID",
-                    "the output of " + ready.path() + " is against output_schema: " + violations.getFirst().message())), null);
-        } else if (result.sleepFor() != null && result.sleepFor().isPositive()) {
-            JsonNode body = tools.jackson.databind.node.JsonNodeFactory.instance.objectNode().set("sleep", result.output());
-            draft.row(ready.path(), BlockRow.Kind.TIMER, body, result.sleepFor().toMillis());
-        } else {
-            draft.row(ready.path(), BlockRow.Kind.OUTPUT, result.output(), null);
-        }
-    }
-
-    private void read(Ready ready, Outcome outcome) {
-        switch (outcome) {
-            case Outcome.Committed committed -> draft.row(ready.path(), BlockRow.Kind.OUTPUT, committed.output(), null);
-            case Outcome.NotApplied no -> failed(ready, no.problem());
-            case Outcome.OutputUnusable unusable -> failed(ready, unusable.problem());
-            case Outcome.OutputLost lost -> failed(ready, Problem.retryable("READ_FAILED", lost.why()));
-            case Outcome.Unknown unknown -> failed(ready, Problem.retryable("READ_FAILED", unknown.message()));
-        }
-    }
-
-    private void failed(Ready ready, Problem problem) {
-        Long retryIn = RetryPolicy.next(ready.step().retry(), ready.attempt() + 1, problem, null, ready.scope(), engine.random());
-        if (retryIn == null) {
-            draft.row(ready.path(), BlockRow.Kind.ERROR, Problems.json(problem), null);
-            return;
-        }
-        JsonNode body = Problems.json(problem).put("attempt", ready.attempt() + 1);
-        draft.row(ready.path(), BlockRow.Kind.RETRY, body, retryIn);
-    }
-
     // --- commit ----------------------------------------------------------------------------------------------------------------
 
     private boolean commit(List<Opened> intents, @Nullable Release release) {
@@ -525,7 +471,7 @@ final class Turn implements Runnable {
         if (answer.intents() == IntentAnswer.HELD_BY_NODE) {
             // Fenced or expired: nothing may be sent from here; what is in flight still settles under the claim.
             return inFlight.isEmpty()
-                    ? commit(List.of(), release(InstanceState.SCHEDULED, 0L, null, null))
+                    ? commit(List.of(), endings().later(0))
                     : await(new Decision());
         }
         return true;
@@ -642,41 +588,6 @@ final class Turn implements Runnable {
         return new Result.PureFailed(Problem.retryable("STEP_TIMEOUT", message));
     }
 
-    /** How the run stands when nothing is in flight and nothing can start. */
-    private Release ending(Decision decision) {
-        if (state.cancelRequested && !(decision.status instanceof Status.Done)) {
-            return release(InstanceState.CANCELLED, null, null, Reasons.outcome(null, null, state));
-        }
-        if (!decision.blocked.isEmpty()) {
-            return failed(List.of(new Failure(decision.blocked.getFirst().path(), Reasons.blocked(decision.blocked.getFirst()))));
-        }
-        return switch (decision.status) {
-            case Status.Failed(List<Failure> failures) -> failed(failures);
-            case Status.Done() -> release(
-                    InstanceState.COMPLETED, null, null, Reasons.outcome(Reasons.output(loaded.sequence(), state), null, state));
-            case Status.Pending() -> {
-                if (state.pauseRequested) {
-                    yield release(InstanceState.PAUSED, null, Reasons.single("paused", "waybill run resume " + key.id()), null);
-                }
-                if (scheduler.draining()) {
-                    yield release(InstanceState.SCHEDULED, 0L, null, null);
-                }
-                yield release(InstanceState.WAITING, Reasons.due(decision.waiting), Reasons.of(decision.waiting, state.now()), null);
-            }
-        };
-    }
-
-    private Release failed(List<Failure> failures) {
-        return release(InstanceState.FAILED, null, null, Reasons.outcome(null, failures, state));
-    }
-
-    private Release release(InstanceState to, @Nullable Long fireInMillis, @Nullable String reasons, @Nullable JsonNode outcome) {
-        List<dev.waybill.store.Event> events =
-                to.terminal() ? List.of(Events.instance("instance." + to.wire(), key, outcome)) : List.of();
-        return new Release(
-                to, fireInMillis, state.wakeSeq, reasons, outcome == null ? null : EngineJson.write(outcome), events);
-    }
-
     /**
      * A bug ended this turn: the claim is given up first, so that what is in flight becomes unknown elsewhere and settles late. After as
      * many deaths as takeovers are allowed the run waits, reason crash_loop.
@@ -693,7 +604,7 @@ final class Turn implements Runnable {
                 draft.row(RUN_PATH, BlockRow.Kind.FRAME, body, null);
                 Commit commit = new Commit(
                         key, state.claim, draft.transitionId, List.of(), List.copyOf(draft.rows), List.of(), List.of(),
-                        release(InstanceState.SCHEDULED, UNEXPECTED_BACKOFF_MILLIS, null, null), false);
+                        endings().later(UNEXPECTED_BACKOFF_MILLIS), false);
                 given = !(engine.committer().submit(commit).join() instanceof CommitAnswer.Settled settled)
                         || settled.release() == ReleaseAnswer.RELEASED;
             }

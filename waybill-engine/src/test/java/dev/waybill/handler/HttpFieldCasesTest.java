@@ -5,7 +5,6 @@ import static dev.waybill.transport.FaultServer.answering;
 import static dev.waybill.transport.FaultServer.json;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.waybill.json.Json;
 import dev.waybill.model.Outcome;
 import dev.waybill.model.Proof;
 import dev.waybill.transport.AddressPolicy;

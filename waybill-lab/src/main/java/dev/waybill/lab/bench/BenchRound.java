@@ -121,7 +121,7 @@ final class BenchRound {
     }
 
     private String publish(Waybill engine) {
-        String name = "bench-" + UUID.randomUUID().toString().substring(0, 8);
+        String name = "bench-" + protocol + "-" + engine.node().toString().substring(0, 13);
         engine.sequences().publish("default", sequence(name));
         return name;
     }

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.waybill.Waybill;
 import dev.waybill.engine.CrashPoints.Point;
-import dev.waybill.lab.crash.CrashLab.Kind;
 import dev.waybill.model.WaybillException;
 import dev.waybill.store.sqlite.SqliteConfig;
 import dev.waybill.store.sqlite.SqliteStore;

@@ -1,6 +1,5 @@
 package dev.waybill.server.api;
 
-import static dev.waybill.server.api.Endpoint.Type.STRING;
 
 import dev.waybill.json.Json;
 import dev.waybill.model.WaybillException;
