@@ -64,7 +64,7 @@ class TwoEnginesTest {
     }
 
     @Test
-    void aFrozenOwnersLateAnswersSettleAndWhatItHadNotSentItDoesNotSendAnyMore() {
+    void aFrozenOwnersLateAnswerSettlesAndWhatItHadNotSentItDoesNotSendAnyMore() {
         try (CrashLab lab = CrashLab.on(Kind.POSTGRES)) {
             lab.provider.script(Rule.on(Match.of("POST", "/charges").bodyContaining("in_flight")).then(Behaviour.pauseAfterBooking()));
             EngineProcess owner = lab.engine("a", CrashLab.SHORT_LEASE);
