@@ -256,6 +256,7 @@ final class Scheduler implements AutoCloseable {
 
     private void sweep() {
         try {
+            engine.ledger().lookAtHistory();
             findLost();
             int freed;
             do {
