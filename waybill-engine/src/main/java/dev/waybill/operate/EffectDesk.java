@@ -239,7 +239,11 @@ public final class EffectDesk implements Effects {
     }
 
     private static @Nullable String output(Resolution r, @Nullable JournalRow last) {
-        if (r.state() != EffectState.COMMITTED && r.state() != EffectState.VERIFIED) {
+        if (r.state() == EffectState.COMPENSATED) {
+            // Undone afterwards: the step stays done, and what it said stays said.
+            return last == null ? null : last.output();
+        }
+        if (r.state() == EffectState.ABANDONED) {
             return null;
         }
         if (r.output() != null) {

@@ -200,12 +200,12 @@ public final class RunDesk implements Runs {
 
     RunView view(InstanceRecord r) {
         Sequence sequence = sequences.sequence(r.key().tenant(), r.sequenceId());
-        JsonNode outcome = r.outcome() == null ? null : Json.parse(r.outcome());
+        JsonNode outcome = r.outcome() == null ? null : trusted(r.outcome());
         JsonNode empty = Json.NODES.arrayNode();
         return new RunView(
                 r.key().id(), r.key().tenant(), r.namespace(), r.sequenceId(), sequence == null ? "" : sequence.name(),
                 sequence == null ? 0 : sequence.version(), r.execution(), r.state(), PRIORITIES.get(r.priority()),
-                r.reasons() == null ? empty : Json.parse(r.reasons()), outcome == null ? null : outcome.get("output"),
+                r.reasons() == null ? empty : trusted(r.reasons()), outcome == null ? null : outcome.get("output"),
                 outcome == null ? null : outcome.get("error"),
                 outcome == null || outcome.get("residuals") == null ? empty : outcome.get("residuals"), trusted(r.context()),
                 r.metadata() == null ? null : trusted(r.metadata()), r.dedupKey(), r.claim().epoch(), r.cancelRequested(),

@@ -225,4 +225,54 @@ class UnknownOutcomeTest {
             assertThat(lab.provider.deliveries().stream().map(d -> d.path()).toList()).isEqualTo(List.of("/charges"));
         }
     }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void anEffectThatIsUndoneLaterDoesNotHoldTheRunThatWentOn(Kind kind) {
+        try (EngineLab lab = new EngineLab(kind)) {
+            lab.provider.script(Rule.on("POST", "/ship").then(Behaviour.applyThenDrop()));
+            lab.sequence("order", "[" + charge("/charges", WAIT) + ",{'type':'step','id':'ship','handler':'http_request','params':{'method':'POST',"
+                    + "'url':'$P/ship'}}]");
+            RunView run = lab.run("order", "{}");
+            lab.assertWaitsUnknown(run);
+            UUID charge = lab.effects(run.id()).getFirst().receipt().id();
+            lab.engine().effects().resolve("default", charge,
+                    new Resolution(EffectState.COMPENSATED, "refunded by hand", null, null, null, null, "ann"));
+            assertThat(lab.engine().runs().outputs("default", run.id())).containsKey("charge");
+            UUID ship = lab.effects(run.id()).getLast().receipt().id();
+            lab.engine().effects().resolve("default", ship,
+                    new Resolution(EffectState.COMMITTED, "in the ledger", null, "op_01", null, null, "ann"));
+            lab.assertCompleted(lab.await(run.id()));
+            assertThat(lab.states(run.id())).containsExactly("charge#0 compensated", "ship#0 committed");
+            assertThat(lab.provider.seen()).isEqualTo(2);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void ofTwoPeopleOneResolvesAndTheOtherIsToldItIsDone(Kind kind) throws InterruptedException {
+        try (EngineLab lab = new EngineLab(kind)) {
+            lab.provider.script(Rule.on("POST", "/charges").then(Behaviour.applyThenDrop()));
+            lab.sequence("pay", "[" + charge("/charges", WAIT) + "]");
+            RunView run = lab.run("pay", "{}");
+            UUID receipt = lab.effects(run.id()).getFirst().receipt().id();
+            java.util.concurrent.ConcurrentLinkedQueue<String> answers = new java.util.concurrent.ConcurrentLinkedQueue<>();
+            List<Thread> people = List.of("ann", "bob", "cyd", "dan").stream()
+                    .map(who -> Thread.ofVirtual().start(() -> {
+                        try {
+                            lab.engine().effects().resolve("default", receipt,
+                                    new Resolution(EffectState.COMMITTED, "seen by " + who, null, "ch_" + who, null, null, who));
+                            answers.add("done");
+                        } catch (WaybillException e) {
+                            answers.add(e.code());
+                        }
+                    }))
+                    .toList();
+            for (Thread person : people) {
+                person.join();
+            }
+            assertThat(answers).containsExactlyInAnyOrder("done", "EFFECT_NOT_UNKNOWN", "EFFECT_NOT_UNKNOWN", "EFFECT_NOT_UNKNOWN");
+            lab.assertCompleted(lab.await(run.id()));
+        }
+    }
 }
