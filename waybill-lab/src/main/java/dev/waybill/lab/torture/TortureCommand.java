@@ -1,0 +1,202 @@
+package dev.waybill.lab.torture;
+
+import dev.waybill.json.Json;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.Callable;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+import tools.jackson.databind.JsonNode;
+
+/** {@code ./waybill lab torture}: kills engines and the database under load for some minutes, then compares everybody's books. */
+@Command(
+        name = "torture",
+        mixinStandardHelpOptions = true,
+        description = "Engines in processes, a real database and provider, faults by seed; then the books are compared. Exit 0: all zeros.")
+public final class TortureCommand implements Callable<Integer> {
+    /** After the last fault everything has come to rest within this long (reliability.md, L1). */
+    private static final Duration CALM = Duration.ofSeconds(60);
+
+    private static final int PROGRAMS = 15;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Option(names = "--minutes", defaultValue = "2", description = "how long there are faults; fractions are fine (default: ${DEFAULT-VALUE})")
+    private double minutes;
+
+    @Option(names = "--store", defaultValue = "postgres", description = "postgres or sqlite, a temporary one (default: ${DEFAULT-VALUE})")
+    private String store;
+
+    @Option(names = "--engines", defaultValue = "3", description = "engine processes; one on SQLite (default: ${DEFAULT-VALUE})")
+    private int engines;
+
+    @Option(names = "--seed", description = "of programs, provider and nemesis; default: the clock")
+    private @Nullable Long seed;
+
+    @Option(names = "--rate", defaultValue = "4", description = "starts per second (default: ${DEFAULT-VALUE})")
+    private double rate;
+
+    @Option(names = "--keep", description = "keep the directory even when all is well")
+    private boolean keep;
+
+    private final InstantSource clock = InstantSource.system();
+
+    @Override
+    public Integer call() throws IOException, SQLException, InterruptedException {
+        PrintWriter out = spec.commandLine().getOut();
+        long chosen = seed != null ? seed : clock.millis();
+        Path directory = Files.createTempDirectory("waybill-torture-");
+        out.println("torture: store " + store + ", seed " + chosen + ", directory " + directory);
+        out.flush();
+        boolean clean;
+        try (Cell cell = new Cell(directory, store.equals("postgres"), store.equals("postgres") ? engines : 1, chosen)) {
+            clean = torture(cell, directory, chosen, out);
+        }
+        if (clean && !keep) {
+            delete(directory);
+        } else {
+            out.println("kept: " + directory + " (ledger, client, faults, logs of every engine)");
+        }
+        out.flush();
+        return clean ? 0 : 1;
+    }
+
+    private boolean torture(Cell cell, Path directory, long chosen, PrintWriter out)
+            throws IOException, SQLException, InterruptedException {
+        RandomGenerator random = new Random(chosen);
+        // One after the other: the first makes the schema.
+        cell.nodes().forEach(Node::start);
+        for (JsonNode document : new Programs(random, cell.providerPort()).documents(PROGRAMS)) {
+            JsonNode answer = cell.nodes().getFirst()
+                    .ask("publish", it -> it.set("document", document), Duration.ofSeconds(20))
+                    .orElseThrow(() -> new IllegalStateException("no answer to publish"));
+            if (!answer.has("ok")) {
+                throw new IllegalStateException("publish: " + answer);
+            }
+        }
+        try (JsonLines calls = new JsonLines(directory.resolve("client.jsonl"));
+                JsonLines deeds = new JsonLines(directory.resolve("faults.jsonl"))) {
+            ProviderBook book = new ProviderBook(cell.ledger());
+            Client client = new Client(cell, calls, clock, new Random(random.nextLong()), PROGRAMS);
+            Operator operator = new Operator(cell, book, calls, clock, new Random(random.nextLong()));
+            Nemesis nemesis = new Nemesis(cell, deeds, clock, new Random(random.nextLong()));
+            long began = System.nanoTime();
+            long deadline = began + (long) (minutes * 60e9);
+            Thread asking = Thread.ofPlatform().daemon().name("client").start(() -> client.run(rate, deadline));
+            Thread deciding = Thread.ofPlatform().daemon().name("operator").start(operator);
+            nemesis.run(deadline);
+            asking.join();
+            cell.calmProvider();
+            long calm = System.nanoTime();
+            boolean rested = await(CALM, () -> client.idle() && operator.queueEmpty() && atRest(cell));
+            long resting = System.nanoTime() - calm;
+            client.giveUp();
+            operator.stop();
+            deciding.join();
+            StoreBook books;
+            try (Connection connection = cell.connect()) {
+                books = StoreBook.read(connection);
+            }
+            Verdict verdict = new Verdict(books, book, client.acknowledged());
+            out.printf(
+                    "faults for %d s, at rest %s after %.1f s of calm%n", Duration.ofNanos(calm - began).toSeconds(), rested ? "" : "NOT",
+                    resting / 1e9);
+            print(out, cell, verdict, books, client, operator, nemesis);
+            client.refused().forEach(refusal -> out.println("a start was refused: " + refusal));
+            verdict.faults().values().stream().filter(found -> !found.isEmpty()).findFirst().ifPresent(found -> {
+                out.println("one of them: " + found.getFirst());
+                verdict.timeline(found.getFirst(), lines(directory.resolve("faults.jsonl"))).forEach(line -> out.println("  " + line));
+            });
+            return verdict.clean() && rested && !client.refused().iterator().hasNext();
+        }
+    }
+
+    private static boolean atRest(Cell cell) {
+        try (Connection connection = cell.connect()) {
+            return StoreBook.runs(connection).values().stream().allMatch(run -> run.terminal() || run.state().equals("paused"));
+        } catch (SQLException busy) {
+            return false; // asked again until the calm is over
+        }
+    }
+
+    private static boolean await(Duration atMost, BooleanSupplier condition) {
+        long deadline = System.nanoTime() + atMost.toNanos();
+        while (System.nanoTime() < deadline) {
+            if (condition.getAsBoolean()) {
+                return true;
+            }
+            LockSupport.parkNanos(Duration.ofMillis(500).toNanos());
+        }
+        return false;
+    }
+
+    // --- the report ------------------------------------------------------------------------------------------------------------
+
+    private static void print(
+            PrintWriter out, Cell cell, Verdict verdict, StoreBook books, Client client, Operator operator, Nemesis nemesis) {
+        section(out, "figures");
+        line(out, "runs", books.runs().size());
+        line(out, "guarded steps (receipts)", verdict.guardedSteps());
+        line(out, "deliveries", verdict.delivered());
+        line(out, "applications", verdict.applied());
+        line(out, "engine processes", cell.nodes().stream().mapToInt(Node::starts).sum());
+        line(out, "starts asked again", client.askedAgain());
+        line(out, "unknown, never delivered", verdict.neverDeliveredUnknowns());
+        table(out, "nemesis", nemesis.deeds());
+        table(out, "runs", verdict.runsByState());
+        table(out, "waits", verdict.namedWaits());
+        table(out, "unknown by reason", verdict.unknownsByReason());
+        table(out, "not applied by proof", verdict.notAppliedByProof());
+        table(out, "operator", operator.decisions());
+        table(out, "windows reached: who moved receipts", verdict.movesByActor());
+        table(out, "windows reached: evidence", books.evidence());
+        table(out, "windows reached: engines counted", cell.counted());
+        section(out, "verdict");
+        verdict.faults().forEach((kind, found) -> line(out, kind, found.size()));
+    }
+
+    private static void section(PrintWriter out, String title) {
+        out.println();
+        out.println(title);
+    }
+
+    private static void table(PrintWriter out, String title, Map<String, ?> figures) {
+        section(out, title);
+        figures.forEach((name, figure) -> line(out, name, figure));
+    }
+
+    private static void line(PrintWriter out, String name, Object figure) {
+        out.printf("  %-58s %8s%n", name, figure);
+    }
+
+    private static List<JsonNode> lines(Path file) {
+        try {
+            return Files.readAllLines(file).stream().map(Json::parseDefinition).toList();
+        } catch (IOException e) {
+            throw new java.io.UncheckedIOException(e);
+        }
+    }
+
+    private static void delete(Path directory) throws IOException {
+        try (var files = Files.walk(directory)) {
+            files.sorted(Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
+        }
+    }
+}
