@@ -92,7 +92,16 @@ final class Nemesis {
         log(at, clock.instant(), "freeze", node, null);
     }
 
+    /** One, or one after the other, as a release does. */
     private void drain(Node node) {
+        if (random.nextInt(3) > 0) {
+            drainOne(node);
+        } else {
+            cell.nodes().forEach(this::drainOne);
+        }
+    }
+
+    private void drainOne(Node node) {
         Instant at = clock.instant();
         int exit = node.terminate();
         Instant until = clock.instant();

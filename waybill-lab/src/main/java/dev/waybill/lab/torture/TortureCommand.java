@@ -1,5 +1,6 @@
 package dev.waybill.lab.torture;
 
+import dev.waybill.check.Main;
 import dev.waybill.json.Json;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -34,6 +35,9 @@ public final class TortureCommand implements Callable<Integer> {
     private static final Duration CALM = Duration.ofSeconds(60);
 
     private static final int PROGRAMS = 15;
+
+    /** From here on a window that was not reached fails the run; a shorter one only says so. */
+    private static final double MINUTES_FOR_EVERY_WINDOW = 8;
 
     @Spec
     private CommandSpec spec;
@@ -105,6 +109,9 @@ public final class TortureCommand implements Callable<Integer> {
             asking.join();
             cell.calmProvider();
             long calm = System.nanoTime();
+            // What stood in the store now must stand there in the end.
+            Path before = directory.resolve("dump-at-calm.jsonl");
+            boolean dumped = Main.run(new String[] {"dump", "--store", cell.storeUrl(), "--to", before.toString()}, System.out, System.err) == 0;
             boolean rested = await(CALM, () -> client.idle() && operator.queueEmpty() && atRest(cell));
             long resting = System.nanoTime() - calm;
             client.giveUp();
@@ -118,13 +125,32 @@ public final class TortureCommand implements Callable<Integer> {
             out.printf(
                     "faults for %d s, at rest %s after %.1f s of calm%n", Duration.ofNanos(calm - began).toSeconds(), rested ? "" : "NOT",
                     resting / 1e9);
-            print(out, cell, verdict, books, client, operator, nemesis);
+            Windows windows = new Windows(cell.server() != null, verdict, nemesis.deeds(), cell.counted());
+            print(out, cell, verdict, books, client, operator, nemesis, windows);
+            boolean everywhere = windows.missed().isEmpty();
+            if (!everywhere) {
+                out.println("never reached: " + String.join("; ", windows.missed()));
+            }
             client.refused().forEach(refusal -> out.println("a start was refused: " + refusal));
             verdict.faults().values().stream().filter(found -> !found.isEmpty()).findFirst().ifPresent(found -> {
                 out.println("one of them: " + found.getFirst());
                 verdict.timeline(found.getFirst(), lines(directory.resolve("faults.jsonl"))).forEach(line -> out.println("  " + line));
             });
-            return verdict.clean() && rested && !client.refused().iterator().hasNext();
+            Path after = directory.resolve("dump-at-rest.jsonl");
+            dumped &= Main.run(new String[] {"dump", "--store", cell.storeUrl(), "--to", after.toString()}, System.out, System.err) == 0;
+            section(out, "the checker");
+            out.flush();
+            boolean holds = dumped
+                    && Main.run(
+                                    new String[] {
+                                        "--ledger", cell.ledger().toString(), "--dump", before.toString(), "--dump", after.toString(),
+                                        "--client", directory.resolve("client.jsonl").toString(),
+                                        "--faults", directory.resolve("faults.jsonl").toString(), "--unique-content"
+                                    },
+                                    System.out, System.err)
+                            == 0;
+            boolean vacuous = !everywhere && minutes >= MINUTES_FOR_EVERY_WINDOW;
+            return holds && !vacuous && verdict.clean() && rested && !client.refused().iterator().hasNext();
         }
     }
 
@@ -150,7 +176,8 @@ public final class TortureCommand implements Callable<Integer> {
     // --- the report ------------------------------------------------------------------------------------------------------------
 
     private static void print(
-            PrintWriter out, Cell cell, Verdict verdict, StoreBook books, Client client, Operator operator, Nemesis nemesis) {
+            PrintWriter out, Cell cell, Verdict verdict, StoreBook books, Client client, Operator operator, Nemesis nemesis,
+            Windows windows) {
         section(out, "figures");
         line(out, "runs", books.runs().size());
         line(out, "guarded steps (receipts)", verdict.guardedSteps());
@@ -165,9 +192,10 @@ public final class TortureCommand implements Callable<Integer> {
         table(out, "unknown by reason", verdict.unknownsByReason());
         table(out, "not applied by proof", verdict.notAppliedByProof());
         table(out, "operator", operator.decisions());
-        table(out, "windows reached: who moved receipts", verdict.movesByActor());
-        table(out, "windows reached: evidence", books.evidence());
-        table(out, "windows reached: engines counted", cell.counted());
+        table(out, "moves", verdict.movesByActor());
+        table(out, "evidence", books.evidence());
+        table(out, "engines counted", cell.counted());
+        table(out, "windows", windows.reached());
         section(out, "verdict");
         verdict.faults().forEach((kind, found) -> line(out, kind, found.size()));
     }
