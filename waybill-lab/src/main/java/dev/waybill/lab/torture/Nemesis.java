@@ -6,6 +6,7 @@ import dev.waybill.test.TestPostgres;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -25,6 +26,7 @@ final class Nemesis {
     private final InstantSource clock;
     private final RandomGenerator random;
     private final Map<String, Integer> deeds = new TreeMap<>();
+    private final List<Thread> restarts = new ArrayList<>();
 
     Nemesis(Cell cell, JsonLines journal, InstantSource clock, RandomGenerator random) {
         this.cell = cell;
@@ -34,15 +36,19 @@ final class Nemesis {
     }
 
     /** Until the deadline ({@link System#nanoTime}); all is repaired when it returns. */
-    void run(long deadline) {
+    void run(long deadline) throws InterruptedException {
         while (System.nanoTime() < deadline) {
             pause(800 + random.nextInt(2_000));
-            Node node = cell.nodes().get(random.nextInt(cell.nodes().size()));
+            List<Node> ready = cell.nodes().stream().filter(Node::isReady).toList();
+            if (ready.isEmpty()) {
+                continue;
+            }
+            Node node = ready.get(random.nextInt(ready.size()));
             int drawn = random.nextInt(100);
             if (drawn < 40) {
                 kill(node);
             } else if (drawn < 65) {
-                killAtAPoint(node);
+                strikeAtAPoint(node);
             } else if (drawn < 78) {
                 freeze(node);
             } else if (drawn < 90) {
@@ -53,22 +59,42 @@ final class Nemesis {
                 kill(node);
             }
         }
+        for (Thread restart : restarts) {
+            restart.join();
+        }
+        if (!cell.nodes().stream().allMatch(Node::isReady)) {
+            throw new IllegalStateException("a node did not come back: " + cell.nodes().stream().filter(it -> !it.isReady()).map(Node::name).toList());
+        }
         Instant now = clock.instant();
         log(now, now, "calm", null, null);
+    }
+
+    /** Its supervisor starts it again while other things happen elsewhere. */
+    private void restart(Node node) {
+        restarts.removeIf(thread -> !thread.isAlive());
+        restarts.add(Thread.ofPlatform().daemon().name("restart-" + node.name()).start(node::start));
     }
 
     private void kill(Node node) {
         Instant at = clock.instant();
         node.kill();
-        pause(random.nextInt(1_000));
-        node.start();
         log(at, at, "kill", node, null);
+        restart(node);
     }
 
-    private void killAtAPoint(Node node) {
+    /** Mostly; a fault of one thread or of the whole process, held exactly there, otherwise. */
+    private void strikeAtAPoint(Node node) {
         Point point = POINTS.get(random.nextInt(POINTS.size()));
         Optional<String> held = node.holdAt(point.name(), TO_REACH_A_POINT);
-        if (held.isPresent() && random.nextInt(4) == 0) {
+        if (held.isPresent() && random.nextInt(5) == 0) {
+            // One thread stalls longer than its intent may wait, the node lives on.
+            Instant at = clock.instant();
+            pause(2_200);
+            node.release();
+            log(at, clock.instant(), "stall at point", node, point.name());
+            return;
+        }
+        if (held.isPresent() && random.nextInt(3) == 0) {
             // A stall exactly there, longer than the lease: its claims are taken over while a thread stands still.
             Instant at = clock.instant();
             node.freeze();
@@ -80,7 +106,7 @@ final class Nemesis {
         }
         Instant at = clock.instant();
         node.kill();
-        node.start();
+        restart(node);
         log(at, at, held.isPresent() ? "kill at point" : "kill", node, held.isPresent() ? point.name() : null);
     }
 
@@ -97,7 +123,7 @@ final class Nemesis {
         if (random.nextInt(3) > 0) {
             drainOne(node);
         } else {
-            cell.nodes().forEach(this::drainOne);
+            cell.nodes().stream().filter(Node::isReady).forEach(this::drainOne);
         }
     }
 

@@ -4,15 +4,15 @@ import dev.waybill.engine.CrashPoints.Point;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicLong;
 
 /** The vacuity table: a run that came to no harm proves nothing where it never was. */
 final class Windows {
     private final Map<String, Long> reached = new LinkedHashMap<>();
 
-    Windows(boolean postgres, Verdict verdict, Map<String, Integer> deeds, Map<String, AtomicLong> counted) {
+    Windows(boolean postgres, Verdict verdict, Map<String, Integer> deeds, Map<String, ? extends Number> counted) {
         for (Point point : Point.values()) {
-            put("killed or frozen at " + point, count(deeds, "kill at point " + point) + count(deeds, "freeze at point " + point));
+            put("struck at " + point, count(deeds, "kill at point " + point) + count(deeds, "freeze at point " + point)
+                    + count(deeds, "stall at point " + point));
         }
         put("killed anywhere", count(deeds, "kill"));
         put("drained", count(deeds, "drain"));
@@ -23,7 +23,6 @@ final class Windows {
         put("commit whose answer was lost", count(counted, "waybill_commits_unclear_total"), postgres);
         put("claims taken over from a dead or frozen node", count(counted, "waybill_takeovers_total"), postgres);
         put("frozen beyond the lease", count(deeds, "freeze"), postgres);
-        put("commit of a fenced owner refused", count(counted, "waybill_commits_refused_total"), postgres);
         put("late truth settled an unknown", count(counted, "waybill_late_truth_total/settled"), postgres);
         put("late truth kept as evidence only", count(counted, "waybill_late_truth_total/evidence"), postgres);
         put("last look: intent lapsed unsent", sum(verdict.notAppliedByProof(), "not_sent"), postgres);
