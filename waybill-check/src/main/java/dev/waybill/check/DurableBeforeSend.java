@@ -1,6 +1,8 @@
 package dev.waybill.check;
 
 import dev.waybill.check.Rows.Line;
+import dev.waybill.check.Rows.Move;
+import java.time.Instant;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -47,11 +49,14 @@ final class DurableBeforeSend implements Property {
         if (attempt == null) {
             return "delivery " + line.delivery() + " has no receipt";
         }
-        if (attempt.receipt().state().equals("prepared") && attempt.firstTo("dispatched") == null) {
-            return "the receipt is only prepared, but it was delivered";
+        Instant durable = attempt.receipt().at();
+        if (attempt.receipt().state().equals("prepared")) {
+            Move dispatched = attempt.firstTo("dispatched");
+            if (dispatched == null) {
+                return "the receipt is only prepared, but it was delivered";
+            }
+            durable = dispatched.at();
         }
-        var dispatched = attempt.firstTo("dispatched");
-        var durable = dispatched == null ? attempt.receipt().at() : dispatched.at();
         return line.at().isBefore(durable.minus(history.settings.skew()))
                 ? "it was delivered at " + line.at() + ", the receipt is of " + durable
                 : null;

@@ -7,6 +7,7 @@ import dev.waybill.check.Rows.RunKey;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -37,6 +38,7 @@ final class History {
 
     private final Map<RunKey, RunStory> runs = new LinkedHashMap<>();
     private final Map<String, Attempt> byId = new HashMap<>();
+    private final List<Attempt> attempts = new ArrayList<>();
     private final Map<String, List<Line>> lines = new HashMap<>();
     private final Map<String, Rows.Node> nodes = new HashMap<>();
 
@@ -64,6 +66,7 @@ final class History {
         last.receipts.forEach(receipt -> {
             Attempt attempt = new Attempt(receipt, new ArrayList<>());
             byId.put(receipt.id(), attempt);
+            attempts.add(attempt);
             story(receipt.run()).add(attempt);
         });
         last.journal.forEach(move -> story(move.run()).add(move));
@@ -72,6 +75,7 @@ final class History {
         last.evidence.forEach(evidence -> story(evidence.run()).evidence.add(evidence));
         last.open.forEach(open -> story(open.run()).open.add(open));
         runs.values().forEach(RunStory::sort);
+        attempts.sort(Comparator.comparing(attempt -> attempt.receipt().at()));
     }
 
     private RunStory story(RunKey key) {
@@ -86,8 +90,9 @@ final class History {
         return runs.get(key);
     }
 
-    Iterable<Attempt> attempts() {
-        return byId.values().stream().sorted(java.util.Comparator.comparing(a -> a.receipt().at()))::iterator;
+    /** By the time of their receipts. */
+    List<Attempt> attempts() {
+        return attempts;
     }
 
     @Nullable Attempt attempt(@Nullable String receiptId) {
@@ -118,6 +123,6 @@ final class History {
 
     /** From here on nothing was done to the system any more; null when nothing ever was. */
     @Nullable Instant calmSince() {
-        return faults.stream().map(Fault::end).max(java.util.Comparator.naturalOrder()).orElse(null);
+        return faults.stream().map(Fault::end).max(Comparator.naturalOrder()).orElse(null);
     }
 }

@@ -9,6 +9,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.PriorityQueue;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
@@ -55,13 +56,13 @@ final class Reference {
     @Nullable String unsupported;
 
     private final RunStory story;
-    private final JsonNode context;
+    private final RecordedValues values;
     private final Map<String, Instant> allowed = new LinkedHashMap<>();
     private final List<Stop> stops = new ArrayList<>();
 
     private Reference(RunStory story) {
         this.story = story;
-        this.context = Json.parse(story.run == null ? null : story.run.context());
+        this.values = new RecordedValues(story);
     }
 
     static Reference of(RunStory story) {
@@ -126,19 +127,10 @@ final class Reference {
     private void stop(Place place, JsonNode list, int from, Status why) {
         Set<String> ids = new HashSet<>();
         for (int i = from; i < list.size(); i++) {
-            collect(list.get(i), ids);
+            RecordedValues.blockIds(list.get(i), ids);
         }
         if (!ids.isEmpty()) {
             stops.add(new Stop(place.prefix, ids, why));
-        }
-    }
-
-    private static void collect(JsonNode node, Set<String> ids) {
-        if (node.has("type") && node.path("id").isString()) {
-            ids.add(node.path("id").asString());
-        }
-        if (node.isContainer()) {
-            node.forEach(member -> collect(member, ids));
         }
     }
 
@@ -293,7 +285,7 @@ final class Reference {
         Instant from = later(after, frame.at());
         int concurrency = Math.max(1, block.path("concurrency").asInt(1));
         List<Status> done = new ArrayList<>();
-        List<Instant> ends = new ArrayList<>();
+        PriorityQueue<Instant> latest = new PriorityQueue<>();
         Status.Failed failure = null;
         for (int i = 0; i < items.size(); i++) {
             Place iteration = place.iteration(path, i);
@@ -304,18 +296,22 @@ final class Reference {
             if (failure != null && begun == null) {
                 break;
             }
-            Instant free = i < concurrency ? from : later(from, ends.stream().sorted().toList().get(i - concurrency));
+            // As many of those before it as are too many must have ended: the earliest of the last ones frees the place.
+            Instant free = latest.size() < concurrency ? from : later(from, latest.element());
             String variable = block.path("item_var").asString("item");
             Place inside = iteration.with(variable, items.get(i)).with("index", Json.MAPPER.getNodeFactory().numberNode(i));
             Status status = blocks(block.path("body"), inside, free);
             done.add(status);
             switch (status) {
-                case Status.Done(Instant at) -> ends.add(at);
+                case Status.Done(Instant at) -> latest.add(at);
                 case Status.Failed failed -> {
-                    ends.add(failed.at);
+                    latest.add(failed.at);
                     failure = failure == null || failed.at.isBefore(failure.at) ? failed : failure;
                 }
-                case Status.Open _ -> ends.add(Instant.MAX);
+                case Status.Open _ -> latest.add(Instant.MAX);
+            }
+            if (latest.size() > concurrency) {
+                latest.remove();
             }
         }
         return ended(path, joined(done, place, from), items.size(), "count", false);
@@ -323,7 +319,7 @@ final class Reference {
 
     private void collection(JsonNode block, Place place, String path, JsonNode items) {
         try {
-            JsonNode right = Expressions.value(block.path("collection"), name -> root(name, place));
+            JsonNode right = Expressions.value(block.path("collection"), name -> values.root(name, place.prefix, place.vars));
             if (right.isArray()) {
                 decisions++;
                 if (!Json.same(right, items)) {
@@ -467,61 +463,14 @@ final class Reference {
         }
     }
 
-    // --- values ----------------------------------------------------------------------------------------------------------------
-
     private @Nullable Boolean decide(JsonNode condition, Place place) {
         try {
-            boolean holds = Expressions.holds(condition, name -> root(name, place));
+            boolean holds = Expressions.holds(condition, name -> values.root(name, place.prefix, place.vars));
             decisions++;
             return holds;
         } catch (Expressions.Beyond e) {
             return null;
         }
-    }
-
-    private @Nullable JsonNode root(String name, Place place) {
-        JsonNode variable = place.vars.get(name);
-        if (variable != null) {
-            return variable.isMissingNode() ? null : variable;
-        }
-        return switch (name) {
-            case "data", "payload", "input" -> context.path("data");
-            case "config" -> context.path("config");
-            case "context" -> context;
-            case "outputs", "steps" -> outputs(place);
-            default -> null;
-        };
-    }
-
-    /** By block id, the innermost iteration first. */
-    private JsonNode outputs(Place place) {
-        var all = Json.MAPPER.createObjectNode();
-        Set<String> ids = new HashSet<>();
-        collect(story.document().path("blocks"), ids);
-        for (String id : ids) {
-            String around = place.prefix;
-            while (true) {
-                JsonNode output = output(around + id);
-                if (!output.isMissingNode()) {
-                    all.set(id, output);
-                }
-                if (!output.isMissingNode() || around.isEmpty()) {
-                    break;
-                }
-                around = around.substring(0, around.lastIndexOf('/', around.length() - 2) + 1);
-            }
-        }
-        return all;
-    }
-
-    private JsonNode output(String path) {
-        BlockRow row = story.lastRow(path);
-        if (row != null && row.kind().equals("output")) {
-            return Json.parse(row.body());
-        }
-        List<Attempt> attempts = story.attempts(path);
-        Move last = attempts.isEmpty() ? null : attempts.getLast().last();
-        return last != null && attempts.getLast().applied() ? Json.parse(last.output()) : Json.parse(null);
     }
 
     private void finding(Kind kind, String path, String message) {

@@ -15,8 +15,11 @@ record Report(History history, List<Result> results) {
 
     private static final int MAX_TIMELINE = 60;
 
-    /** @param told the violation with the shortest timeline comes first */
-    record Result(Property property, int lookedAt, List<Told> told) {}
+    /** Among so many violations of one property the one with the shortest timeline is looked for. */
+    private static final int COMPARED = 200;
+
+    /** @param told at most {@link #COMPARED}; the violation with the shortest timeline comes first */
+    record Result(Property property, int lookedAt, int violations, List<Told> told) {}
 
     record Told(Violation violation, List<Timeline.Entry> timeline) {}
 
@@ -28,10 +31,11 @@ record Report(History history, List<Result> results) {
         Findings findings = new Findings();
         property.check(history, findings);
         List<Told> told = findings.violations().stream()
+                .limit(COMPARED)
                 .map(violation -> new Told(violation, Timeline.of(history, violation.subject())))
                 .sorted(Comparator.comparingInt(one -> one.timeline().size()))
                 .toList();
-        return new Result(property, findings.lookedAt(), told);
+        return new Result(property, findings.lookedAt(), findings.violations().size(), told);
     }
 
     boolean clean() {
@@ -47,7 +51,7 @@ record Report(History history, List<Result> results) {
         StringBuilder out = new StringBuilder();
         for (Result result : results) {
             String verdict = !result.told().isEmpty()
-                    ? result.told().size() + " VIOLATED"
+                    ? result.violations() + " VIOLATED"
                     : result.lookedAt() == 0 ? "looked at nothing" : "holds";
             out.append(String.format(
                     Locale.ROOT, "%-24s %8d looked at  %-18s %s%n", result.property().name(), result.lookedAt(), verdict, result.property().promise()));
@@ -73,7 +77,7 @@ record Report(History history, List<Result> results) {
                         .limit(NAMED)
                         .map(more -> "  also " + more.violation().subject() + ": " + more.violation().message() + "\n")
                         .collect(Collectors.joining())
-                + (result.told().size() > NAMED + 1 ? "  and " + (result.told().size() - NAMED - 1) + " more\n" : "");
+                + (result.violations() > NAMED + 1 ? "  and " + (result.violations() - NAMED - 1) + " more\n" : "");
     }
 
     private String summary() {
@@ -89,6 +93,7 @@ record Report(History history, List<Result> results) {
             ObjectNode property = properties.addObject();
             property.put("name", result.property().name());
             property.put("looked_at", result.lookedAt());
+            property.put("violated", result.violations());
             ArrayNode violations = property.putArray("violations");
             for (Told told : result.told()) {
                 ObjectNode violation = violations.addObject();
