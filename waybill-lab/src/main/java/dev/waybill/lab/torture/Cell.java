@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -29,6 +29,7 @@ final class Cell implements AutoCloseable {
     private final Processes.Child provider;
     private final int providerPort;
     private final List<Node> nodes = new ArrayList<>();
+    private final AtomicInteger turn = new AtomicInteger();
     private final Map<String, AtomicLong> counted = new ConcurrentHashMap<>();
 
     Cell(Path directory, boolean postgres, int engines, long seed) throws IOException {
@@ -85,10 +86,10 @@ final class Cell implements AutoCloseable {
         return counted;
     }
 
-    /** Any node that seems to serve. */
+    /** The next node that seems to serve, in turn. */
     Optional<Node> anyReady() {
         List<Node> ready = nodes.stream().filter(Node::isReady).toList();
-        return ready.isEmpty() ? Optional.empty() : Optional.of(ready.get(ThreadLocalRandom.current().nextInt(ready.size())));
+        return ready.isEmpty() ? Optional.empty() : Optional.of(ready.get(Math.floorMod(turn.getAndIncrement(), ready.size())));
     }
 
     @Override

@@ -4,10 +4,7 @@ import dev.waybill.json.Json;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -31,7 +28,6 @@ final class Client {
     private final int programs;
     private final AtomicBoolean giveUp = new AtomicBoolean();
     private final AtomicLong open = new AtomicLong();
-    private final Map<String, Set<String>> acknowledged = new ConcurrentHashMap<>();
     private final ConcurrentLinkedQueue<String> refused = new ConcurrentLinkedQueue<>();
     private final LongAdder again = new LongAdder();
 
@@ -86,7 +82,6 @@ final class Client {
         line.put("tenant", "default").put("key", key).put("node", node.get().name());
         if (ok) {
             line.put("id", answer.get().path("ok").asString());
-            acknowledged.computeIfAbsent(key, it -> ConcurrentHashMap.newKeySet()).add(answer.get().path("ok").asString());
         } else if (answer.isPresent()) {
             line.set("error", answer.get().path("error"));
         }
@@ -103,11 +98,6 @@ final class Client {
 
     void giveUp() {
         giveUp.set(true);
-    }
-
-    /** By key: the runs it was told of, one if all is well. */
-    Map<String, Set<String>> acknowledged() {
-        return acknowledged;
     }
 
     Iterable<String> refused() {

@@ -9,7 +9,7 @@ import java.util.Map;
 final class Windows {
     private final Map<String, Long> reached = new LinkedHashMap<>();
 
-    Windows(boolean postgres, Verdict verdict, Map<String, Integer> deeds, Map<String, ? extends Number> counted) {
+    Windows(boolean postgres, Figures figures, Map<String, Integer> deeds, Map<String, ? extends Number> counted) {
         for (Point point : Point.values()) {
             put("struck at " + point, count(deeds, "kill at point " + point) + count(deeds, "freeze at point " + point)
                     + count(deeds, "stall at point " + point));
@@ -17,20 +17,20 @@ final class Windows {
         put("killed anywhere", count(deeds, "kill"));
         put("drained", count(deeds, "drain"));
         for (String reason : List.of("crash", "interrupted", "reset_after_send", "status_500", "status_503", "timeout")) {
-            put("unknown: " + reason + (reason.equals("interrupted") ? " by a drain" : ""), count(verdict.unknownsByReason(), reason));
+            put("unknown: " + reason + (reason.equals("interrupted") ? " by a drain" : ""), count(figures.unknownsByReason(), reason));
         }
-        put("unknown although never delivered", verdict.neverDeliveredUnknowns());
+        put("unknown although never delivered", figures.neverDeliveredUnknowns());
         put("commit whose answer was lost", count(counted, "waybill_commits_unclear_total"), postgres);
         put("claims taken over from a dead or frozen node", count(counted, "waybill_takeovers_total"), postgres);
         put("frozen beyond the lease", count(deeds, "freeze"), postgres);
         put("late truth settled an unknown", count(counted, "waybill_late_truth_total/settled"), postgres);
         put("late truth kept as evidence only", count(counted, "waybill_late_truth_total/evidence"), postgres);
-        put("last look: intent lapsed unsent", sum(verdict.notAppliedByProof(), "not_sent"), postgres);
+        put("last look: intent lapsed unsent", sum(figures.notAppliedByProof(), "not_sent"), postgres);
         put("database killed", count(deeds, "store kill"), postgres);
-        put("rejected and sent again", sum(verdict.notAppliedByProof(), "rejected"));
-        put("operator: seen at the provider", sum(verdict.movesByActor(), "operator:lab: unknown -> committed"));
-        put("operator: absent, sent again or written off", sum(verdict.movesByActor(), "operator:lab: unknown -> abandoned"));
-        put("operator: lost output supplied", sum(verdict.movesByActor(), "operator:lab: committed -> committed"));
+        put("rejected and sent again", sum(figures.notAppliedByProof(), "rejected"));
+        put("operator: seen at the provider", sum(figures.movesByActor(), "operator:lab: unknown -> committed"));
+        put("operator: absent, sent again or written off", sum(figures.movesByActor(), "operator:lab: unknown -> abandoned"));
+        put("operator: lost output supplied", sum(figures.movesByActor(), "operator:lab: committed -> committed"));
     }
 
     private void put(String window, long times) {
