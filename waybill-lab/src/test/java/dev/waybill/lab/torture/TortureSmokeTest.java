@@ -5,8 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import picocli.CommandLine;
 
+/** Faults by seed are not the same run twice: this one has its own command ({@code -Dwaybill.torture=true}), not a place in every build. */
+@EnabledIfSystemProperty(named = "waybill.torture", matches = "true")
 class TortureSmokeTest {
     @Test
     void halfAMinuteOfFaultsOnPostgresqlBreaksNoPromise() {
