@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.waybill.engine.EngineLab.Kind;
+import dev.waybill.handler.Handlers;
 import dev.waybill.model.EffectState;
 import dev.waybill.model.InstanceState;
 import dev.waybill.model.WaybillException;
@@ -16,6 +17,7 @@ import dev.waybill.test.Behaviour;
 import dev.waybill.test.Rule;
 import java.util.List;
 import java.util.UUID;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -273,6 +275,28 @@ class UnknownOutcomeTest {
             }
             assertThat(answers).containsExactlyInAnyOrder("done", "EFFECT_NOT_UNKNOWN", "EFFECT_NOT_UNKNOWN", "EFFECT_NOT_UNKNOWN");
             lab.assertCompleted(lab.await(run.id()));
+        }
+    }
+
+    @Test
+    void anAnswerThatMakesAnEffectUnknownAfterItsOwnerLostTheClaimIsAnnouncedOnce() throws InterruptedException {
+        java.util.concurrent.CountDownLatch called = new java.util.concurrent.CountDownLatch(1);
+        java.util.concurrent.CountDownLatch go = new java.util.concurrent.CountDownLatch(1);
+        try (EngineLab lab = EngineLab.memory().handler("slow", Handlers.effect(Object.class, Object.class, (in, call) -> {
+            called.countDown();
+            go.await();
+            throw new IllegalStateException("nobody knows");
+        }))) {
+            lab.sequence("pay", "[{'type':'step','id':'s','handler':'slow','timeout':20000}]");
+            UUID id = lab.start("pay", "{}");
+            called.await();
+            // The node is fenced and its claims are freed while the call is under way; the answer comes before anybody took over.
+            lab.openStore().fence(lab.engine().node());
+            assertThat(lab.openStore().fenceAndFree(10)).isEqualTo(1);
+            go.countDown();
+            lab.assertWaitsUnknown(lab.await(id));
+            assertThat(lab.engine().queries().changes("default", null, 100).stream().map(c -> c.type()).toList())
+                    .containsOnlyOnce("effect.unknown");
         }
     }
 }
