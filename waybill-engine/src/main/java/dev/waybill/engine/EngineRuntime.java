@@ -13,6 +13,7 @@ import dev.waybill.store.OutsideMove;
 import dev.waybill.store.Start;
 import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
+import dev.waybill.store.UnclearCommitException;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.UUID;
@@ -117,6 +118,9 @@ public final class EngineRuntime implements AutoCloseable {
             }
             return answer;
         } catch (CompletionException e) {
+            if (e.getCause() instanceof UnclearCommitException && claim != null) {
+                scheduler.lost(node.incarnation(), claim.nonce()); // if it is durable after all, nobody else may run it
+            }
             if (e.getCause() instanceof RuntimeException cause) {
                 throw cause;
             }

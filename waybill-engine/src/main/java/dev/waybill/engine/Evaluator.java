@@ -203,6 +203,9 @@ final class Evaluator {
             }
             case COMMITTED, VERIFIED -> applied(path, last);
             case NOT_APPLIED, ABANDONED, COMPENSATED -> {
+                if (last.last != null && last.last.outputState() == OutputState.SAVED) {
+                    yield Decision.DONE; // it had happened, the run went on, and later it was undone
+                }
                 Long retryIn = last.last == null ? null : last.last.retryInMillis();
                 if (cleared) {
                     yield ready(step, path, place, receipt.attempt() + 1, null);

@@ -112,7 +112,7 @@ final class LateTruth {
         Settlement.Settled settled = Settlement.settle(here, attempt, attempts, outcome, state, transition, random, ACTOR);
         JournalRow row = settled.row();
         OutsideMove move = newest && attempt.state().unresolved() && attempt.state().canMoveTo(row.to())
-                ? settling(state, here, settled, transition)
+                ? settling(state, here, attempt, settled, transition)
                 : evidence(state, attempt, row, outcome, transition);
         OutsideAnswer answer = Certain.outside(store, move);
         if (answer instanceof OutsideAnswer.Applied) {
@@ -123,7 +123,7 @@ final class LateTruth {
         return answer instanceof OutsideAnswer.NotFound;
     }
 
-    private OutsideMove settling(RunState state, Ready ready, Settlement.Settled settled, UUID transition) {
+    private OutsideMove settling(RunState state, Ready ready, Attempt attempt, Settlement.Settled settled, UUID transition) {
         List<BlockRow> rows = new ArrayList<>();
         if (settled.error() != null) {
             rows.add(new BlockRow(
@@ -135,9 +135,13 @@ final class LateTruth {
                     ready.path(), state.nextN(ready.path()), BlockRow.Kind.OUTPUT, EngineJson.write(settled.output()), null, transition,
                     null));
         }
+        // Nobody else announces it: whoever takes the run over finds it unknown already.
+        List<Event> events = settled.row().to() == EffectState.UNKNOWN
+                ? List.of(Events.effectUnknown(state.key, attempt.receipt, String.valueOf(settled.row().reason())))
+                : List.of();
         return new OutsideMove(
                 state.key, transition, null, Set.of(), List.of(), List.of(settled.row()), List.of(), rows, null, null,
-                Set.of(InstanceState.WAITING), false, null, List.of(), null);
+                Set.of(InstanceState.WAITING), false, null, events, null);
     }
 
     private OutsideMove evidence(RunState state, Attempt attempt, JournalRow row, Outcome outcome, UUID transition) {

@@ -48,6 +48,7 @@ final class Ledger {
     private final Meter meter;
     private final ArrayDeque<Dispatched> remembered = new ArrayDeque<>();
     private volatile boolean suspect;
+    private volatile String history = "";
 
     Ledger(Store store, Supplier<UUID> ids, Meter meter) {
         this.store = store;
@@ -71,6 +72,21 @@ final class Ledger {
     /** A connection was lost or a verb failed: another database may answer next. */
     void suspect() {
         suspect = true;
+    }
+
+    /**
+     * Looks whether another history answers than before: a promoted standby or a restored server that a pooler put in place without an
+     * error anybody saw.
+     */
+    void lookAtHistory() {
+        String now = store.historyId();
+        String before = history;
+        history = now;
+        if (!before.isEmpty() && !now.isEmpty() && !now.equals(before)) {
+            LOG.warn("the database's history changed from {} to {}: what was dispatched is compared with it", before, now);
+            suspect();
+            checkIfSuspect();
+        }
     }
 
     /** Compares memory and database if there was trouble; call it before anything may be dispatched again. */

@@ -197,7 +197,7 @@ final class RunState {
             return remember(path, body(row));
         }
         Attempt last = lastAttempt(path);
-        if (last != null && last.last != null && last.state().applied() && last.last.output() != null) {
+        if (last != null && last.last != null && last.last.output() != null) {
             return remember(path, parser.apply(last.last.output()));
         }
         return null;

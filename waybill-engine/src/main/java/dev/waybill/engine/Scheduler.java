@@ -12,7 +12,10 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.Semaphore;
@@ -32,6 +35,8 @@ final class Scheduler implements AutoCloseable {
     private static final Duration SWEEP = Duration.ofSeconds(2);
     private static final int MAX_CLAIM = 200;
     private static final int MAX_FREE = 500;
+    /** How long a COMMIT whose answer was lost is looked for: longer than any lock wait or socket timeout. */
+    private static final Duration LOST_FOR = Duration.ofMinutes(2);
 
     private final Engine engine;
     private final InstantSource wall;
@@ -39,12 +44,16 @@ final class Scheduler implements AutoCloseable {
     private final Map<InstanceKey, Turn> running = new ConcurrentHashMap<>();
     private final AtomicInteger taken = new AtomicInteger();
     private final Semaphore wake = new Semaphore(0);
+    private final Queue<LostClaim> lostClaims = new ConcurrentLinkedQueue<>();
     private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(
             Thread.ofPlatform().name("waybill-timer").daemon(true).factory());
     private final Thread thread;
     private volatile boolean draining;
     private volatile long drainDeadlineNanos;
     private volatile boolean closed;
+
+    /** A claim that may be durable although its answer never came: what it took belongs to this node, and nobody runs it. */
+    private record LostClaim(UUID node, UUID nonce, long nanos) {}
 
     Scheduler(Engine engine, InstantSource wall, Runnable onChange) {
         this.engine = engine;
@@ -200,10 +209,13 @@ final class Scheduler implements AutoCloseable {
                 return POLL.toMillis();
             }
             List<InstanceSnapshot> claimed;
+            UUID node = engine.node().incarnation();
+            UUID nonce = engine.ids().get();
             try {
-                claimed = engine.store().claim(engine.node().incarnation(), engine.ids().get(), room);
+                claimed = engine.store().claim(node, nonce, room);
             } catch (RuntimeException e) {
                 taken.addAndGet(-room);
+                lost(node, nonce);
                 throw e;
             }
             taken.addAndGet(claimed.size() - room);
@@ -219,8 +231,33 @@ final class Scheduler implements AutoCloseable {
         return POLL.toMillis();
     }
 
+    /** The answer to a claim (or to a start that came with one) was lost; what it took is looked for until it cannot land any more. */
+    void lost(UUID node, UUID nonce) {
+        lostClaims.add(new LostClaim(node, nonce, System.nanoTime()));
+    }
+
+    private void findLost() {
+        for (LostClaim lost : lostClaims) {
+            boolean fenced = !lost.node.equals(engine.node().incarnation()); // then others take over what it held
+            if (fenced || System.nanoTime() - lost.nanos > LOST_FOR.toNanos()) {
+                lostClaims.remove(lost);
+                continue;
+            }
+            for (InstanceKey key : engine.store().claimedUnder(lost.node, lost.nonce)) {
+                if (!running.containsKey(key) && enter()) {
+                    engine.store()
+                            .load(key)
+                            .filter(found -> found.instance().claim().nonce().equals(lost.nonce) && found.instance().claimNode() != null)
+                            .ifPresentOrElse(this::adopt, this::leave);
+                }
+            }
+        }
+    }
+
     private void sweep() {
         try {
+            engine.ledger().lookAtHistory();
+            findLost();
             int freed;
             do {
                 freed = engine.store().fenceAndFree(MAX_FREE);

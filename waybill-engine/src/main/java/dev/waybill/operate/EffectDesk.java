@@ -129,6 +129,9 @@ public final class EffectDesk implements Effects {
             if (run == null) {
                 throw WaybillException.conflict("RUN_GONE", "the run of effect " + receiptId + " is gone", null);
             }
+            if (effect.state() != EffectState.UNKNOWN && decidedBefore(effect, resolution)) {
+                return get(tenant, receiptId.toString());
+            }
             OutsideMove move = decide(effect, run, resolution);
             OutsideAnswer answer = engine.outside(move);
             if (answer instanceof OutsideAnswer.Applied) {
@@ -140,7 +143,20 @@ public final class EffectDesk implements Effects {
         throw WaybillException.conflict("RUN_BUSY", "the run of effect " + receiptId + " keeps changing; try again", null);
     }
 
+    /** The same key with the same decision: its answer was lost, not its effect. */
+    private boolean decidedBefore(EffectView effect, Resolution r) {
+        return r.idempotencyKey() != null
+                && store.queries().evidence(effect.instance(), effect.receipt().path(), effect.receipt().attempt()).stream()
+                        .filter(row -> row.kind().equals("resolution"))
+                        .map(row -> Json.parse(row.body()))
+                        .anyMatch(body -> body.path("idempotency_key").asString("").equals(r.idempotencyKey())
+                                && body.path("state").asString("").equals(r.state().wire()));
+    }
+
     private static void check(Resolution r) {
+        if (r.idempotencyKey() != null) {
+            RunDesk.checkedKey(r.idempotencyKey());
+        }
         if (!BY_A_PERSON.contains(r.state())) {
             throw WaybillException.badRequest(
                     "RESOLUTION_INVALID", "a person resolves to committed, verified, compensated or abandoned", "/state");
@@ -239,7 +255,11 @@ public final class EffectDesk implements Effects {
     }
 
     private static @Nullable String output(Resolution r, @Nullable JournalRow last) {
-        if (r.state() != EffectState.COMMITTED && r.state() != EffectState.VERIFIED) {
+        if (r.state() == EffectState.COMPENSATED) {
+            // Undone afterwards: the step stays done, and what it said stays said.
+            return last == null ? null : last.output();
+        }
+        if (r.state() == EffectState.ABANDONED) {
             return null;
         }
         if (r.output() != null) {
@@ -265,6 +285,9 @@ public final class EffectDesk implements Effects {
             evidence.put("provider_receipt_id", r.providerReceiptId());
         }
         evidence.put("then", then.name().toLowerCase(Locale.ROOT));
+        if (r.idempotencyKey() != null) {
+            evidence.put("idempotency_key", r.idempotencyKey());
+        }
         return evidence;
     }
 

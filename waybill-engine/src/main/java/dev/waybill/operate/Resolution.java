@@ -14,6 +14,7 @@ import tools.jackson.databind.JsonNode;
  * @param output            becomes the block's output; null: the stored one, else {@code {provider_receipt_id, resolved: true}}
  * @param then              null: continue for committed/verified, none for abandoned/compensated
  * @param actor             who decides
+ * @param idempotencyKey    the same key with the same decision again answers what the first one did; null = none
  */
 public record Resolution(
         EffectState state,
@@ -22,7 +23,19 @@ public record Resolution(
         @Nullable String providerReceiptId,
         @Nullable JsonNode output,
         @Nullable Then then,
-        String actor) {
+        String actor,
+        @Nullable String idempotencyKey) {
+
+    public Resolution(
+            EffectState state,
+            String note,
+            @Nullable String link,
+            @Nullable String providerReceiptId,
+            @Nullable JsonNode output,
+            @Nullable Then then,
+            String actor) {
+        this(state, note, link, providerReceiptId, output, then, actor, null);
+    }
 
     public enum Then {
         /** The run goes on with the output. */

@@ -160,7 +160,7 @@ public final class RunDesk implements Runs {
     }
 
     /** Compared exactly: no folding, no normalising, no trimming (semantics.md section 7, case A29). */
-    private static String checkedKey(String key) {
+    static String checkedKey(String key) {
         boolean bad = key.isBlank()
                 || key.length() > MAX_KEY
                 || Character.isWhitespace(key.codePointAt(0))
@@ -200,12 +200,12 @@ public final class RunDesk implements Runs {
 
     RunView view(InstanceRecord r) {
         Sequence sequence = sequences.sequence(r.key().tenant(), r.sequenceId());
-        JsonNode outcome = r.outcome() == null ? null : Json.parse(r.outcome());
+        JsonNode outcome = r.outcome() == null ? null : trusted(r.outcome());
         JsonNode empty = Json.NODES.arrayNode();
         return new RunView(
                 r.key().id(), r.key().tenant(), r.namespace(), r.sequenceId(), sequence == null ? "" : sequence.name(),
                 sequence == null ? 0 : sequence.version(), r.execution(), r.state(), PRIORITIES.get(r.priority()),
-                r.reasons() == null ? empty : Json.parse(r.reasons()), outcome == null ? null : outcome.get("output"),
+                r.reasons() == null ? empty : trusted(r.reasons()), outcome == null ? null : outcome.get("output"),
                 outcome == null ? null : outcome.get("error"),
                 outcome == null || outcome.get("residuals") == null ? empty : outcome.get("residuals"), trusted(r.context()),
                 r.metadata() == null ? null : trusted(r.metadata()), r.dedupKey(), r.claim().epoch(), r.cancelRequested(),
@@ -254,7 +254,13 @@ public final class RunDesk implements Runs {
     // --- steer -----------------------------------------------------------------------------------------------------------------
 
     @Override
-    public RunView retry(String tenant, UUID id, String actor) {
+    public RunView retry(String tenant, UUID id, String actor, @Nullable String idempotencyKey) {
+        if (idempotencyKey != null && retriedBefore(tenant, id, checkedKey(idempotencyKey))) {
+            return get(tenant, id);
+        }
+        String details = idempotencyKey == null
+                ? "{}"
+                : Json.write(Json.NODES.objectNode().put("idempotency_key", idempotencyKey));
         InstanceKey key = new InstanceKey(tenant, id);
         for (int race = 0; race < MAX_RACES; race++) {
             RunInspection run = inspect(tenant, id);
@@ -281,12 +287,18 @@ public final class RunDesk implements Runs {
             stopped.forEach(path -> rows.add(run.clear(path, transition)));
             rows.add(run.clearCrashLoop(transition));
             OutsideMove move = move(key, transition, instance, Set.of(instance.state()), rows, null, null, Set.of(instance.state()),
-                    new AuditRow(actor, "run.retry", id.toString(), "{}"));
+                    new AuditRow(actor, "run.retry", id.toString(), details));
             if (applied(key, move)) {
                 return get(tenant, id);
             }
         }
         throw busy(id);
+    }
+
+    private boolean retriedBefore(String tenant, UUID id, String idempotencyKey) {
+        return store.queries().audit(tenant, id.toString(), 1_000).stream()
+                .filter(entry -> entry.row().action().equals("run.retry"))
+                .anyMatch(entry -> Json.parse(entry.row().details()).path("idempotency_key").asString("").equals(idempotencyKey));
     }
 
     @Override

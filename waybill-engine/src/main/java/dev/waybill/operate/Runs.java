@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /** Starts runs and steers them. Refusals are {@link dev.waybill.model.WaybillException} with a stable code. */
@@ -36,7 +37,16 @@ public interface Runs {
      *
      * @throws dev.waybill.model.WaybillException 409 EFFECT_UNRESOLVED, 409 RUN_NOT_FAILED
      */
-    RunView retry(String tenant, UUID id, String actor);
+    default RunView retry(String tenant, UUID id, String actor) {
+        return retry(tenant, id, actor, null);
+    }
+
+    /**
+     * As {@link #retry(String, UUID, String)}.
+     *
+     * @param idempotencyKey the same key again retries nothing and answers how the run stands now; null = none
+     */
+    RunView retry(String tenant, UUID id, String actor, @Nullable String idempotencyKey);
 
     /** Once this returns no new dispatch of the run can commit. @throws dev.waybill.model.WaybillException 409 RUN_ENDED */
     RunView pause(String tenant, UUID id, String actor);

@@ -87,6 +87,12 @@ public interface Store extends AutoCloseable {
      */
     List<InstanceSnapshot> claim(UUID node, UUID nonce, int limit);
 
+    /**
+     * What the claims of this node under this nonce own still. For a claim or start whose answer was lost: nobody else may run these
+     * while the node lives. An empty answer proves nothing yet: a lost COMMIT may land late.
+     */
+    List<InstanceKey> claimedUnder(UUID node, UUID nonce);
+
     /** Milliseconds until the next unclaimed instance is due (0 = now), at most {@code horizon}. */
     long millisUntilNextDue(Duration horizon);
 

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.waybill.engine.EngineLab.Kind;
+import dev.waybill.handler.Handlers;
 import dev.waybill.model.EffectState;
 import dev.waybill.model.InstanceState;
 import dev.waybill.model.WaybillException;
@@ -16,6 +17,7 @@ import dev.waybill.test.Behaviour;
 import dev.waybill.test.Rule;
 import java.util.List;
 import java.util.UUID;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -223,6 +225,78 @@ class UnknownOutcomeTest {
             RunView run = lab.run("pay", "{}");
             lab.assertWaitsUnknown(run);
             assertThat(lab.provider.deliveries().stream().map(d -> d.path()).toList()).isEqualTo(List.of("/charges"));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void anEffectThatIsUndoneLaterDoesNotHoldTheRunThatWentOn(Kind kind) {
+        try (EngineLab lab = new EngineLab(kind)) {
+            lab.provider.script(Rule.on("POST", "/ship").then(Behaviour.applyThenDrop()));
+            lab.sequence("order", "[" + charge("/charges", WAIT) + ",{'type':'step','id':'ship','handler':'http_request','params':{'method':'POST',"
+                    + "'url':'$P/ship'}}]");
+            RunView run = lab.run("order", "{}");
+            lab.assertWaitsUnknown(run);
+            UUID charge = lab.effects(run.id()).getFirst().receipt().id();
+            lab.engine().effects().resolve("default", charge,
+                    new Resolution(EffectState.COMPENSATED, "refunded by hand", null, null, null, null, "ann"));
+            assertThat(lab.engine().runs().outputs("default", run.id())).containsKey("charge");
+            UUID ship = lab.effects(run.id()).getLast().receipt().id();
+            lab.engine().effects().resolve("default", ship,
+                    new Resolution(EffectState.COMMITTED, "in the ledger", null, "op_01", null, null, "ann"));
+            lab.assertCompleted(lab.await(run.id()));
+            assertThat(lab.states(run.id())).containsExactly("charge#0 compensated", "ship#0 committed");
+            assertThat(lab.provider.seen()).isEqualTo(2);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void ofTwoPeopleOneResolvesAndTheOtherIsToldItIsDone(Kind kind) throws InterruptedException {
+        try (EngineLab lab = new EngineLab(kind)) {
+            lab.provider.script(Rule.on("POST", "/charges").then(Behaviour.applyThenDrop()));
+            lab.sequence("pay", "[" + charge("/charges", WAIT) + "]");
+            RunView run = lab.run("pay", "{}");
+            UUID receipt = lab.effects(run.id()).getFirst().receipt().id();
+            java.util.concurrent.ConcurrentLinkedQueue<String> answers = new java.util.concurrent.ConcurrentLinkedQueue<>();
+            List<Thread> people = List.of("ann", "bob", "cyd", "dan").stream()
+                    .map(who -> Thread.ofVirtual().start(() -> {
+                        try {
+                            lab.engine().effects().resolve("default", receipt,
+                                    new Resolution(EffectState.COMMITTED, "seen by " + who, null, "ch_" + who, null, null, who));
+                            answers.add("done");
+                        } catch (WaybillException e) {
+                            answers.add(e.code());
+                        }
+                    }))
+                    .toList();
+            for (Thread person : people) {
+                person.join();
+            }
+            assertThat(answers).containsExactlyInAnyOrder("done", "EFFECT_NOT_UNKNOWN", "EFFECT_NOT_UNKNOWN", "EFFECT_NOT_UNKNOWN");
+            lab.assertCompleted(lab.await(run.id()));
+        }
+    }
+
+    @Test
+    void anAnswerThatMakesAnEffectUnknownAfterItsOwnerLostTheClaimIsAnnouncedOnce() throws InterruptedException {
+        java.util.concurrent.CountDownLatch called = new java.util.concurrent.CountDownLatch(1);
+        java.util.concurrent.CountDownLatch go = new java.util.concurrent.CountDownLatch(1);
+        try (EngineLab lab = EngineLab.memory().handler("slow", Handlers.effect(Object.class, Object.class, (in, call) -> {
+            called.countDown();
+            go.await();
+            throw new IllegalStateException("nobody knows");
+        }))) {
+            lab.sequence("pay", "[{'type':'step','id':'s','handler':'slow','timeout':20000}]");
+            UUID id = lab.start("pay", "{}");
+            called.await();
+            // The node is fenced and its claims are freed while the call is under way; the answer comes before anybody took over.
+            lab.openStore().fence(lab.engine().node());
+            assertThat(lab.openStore().fenceAndFree(10)).isEqualTo(1);
+            go.countDown();
+            lab.assertWaitsUnknown(lab.await(id));
+            assertThat(lab.engine().queries().changes("default", null, 100).stream().map(c -> c.type()).toList())
+                    .containsOnlyOnce("effect.unknown");
         }
     }
 }

@@ -48,6 +48,27 @@ abstract class ClaimSentences extends StoreSentences {
     }
 
     @Test
+    void whatALostClaimOrStartTookIsFoundByItsNonce() {
+        UUID node = lab().node();
+        UUID nonce = nextId();
+        InstanceKey first = lab().scheduled();
+        InstanceKey second = lab().scheduled();
+        store().claim(node, nonce, 10);
+        Owned started = lab().owned(node);
+
+        assertThat(store().claimedUnder(node, nonce)).containsExactlyInAnyOrder(first, second);
+        assertThat(store().claimedUnder(node, started.claim().nonce())).containsExactly(started.key());
+        assertThat(store().claimedUnder(lab().node(), nonce)).isEmpty();
+
+        Owned owned = new Owned(lab(), first, node, lab().record(first).claim());
+        owned.commit(owned.move().release(InstanceState.WAITING, 0L, 0));
+        assertThat(store().claimedUnder(node, nonce)).containsExactly(second);
+        store().fence(node);
+        store().fenceAndFree(10);
+        assertThat(store().claimedUnder(node, nonce)).isEmpty();
+    }
+
+    @Test
     void whatIsNotDueIsNotClaimed() {
         InstanceKey later = nextKey();
         store().start(nextId(), List.of(start(later, 1, 3_600_000, "{}", null)));

@@ -18,6 +18,7 @@ public interface Faults {
         COMMIT,
         SETTLE_FROM_OUTSIDE,
         CLAIM,
+        CLAIMED_UNDER,
         MILLIS_UNTIL_NEXT_DUE,
         LOAD,
         EXISTING_RECEIPTS

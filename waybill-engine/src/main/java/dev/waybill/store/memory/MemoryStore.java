@@ -470,6 +470,15 @@ public final class MemoryStore implements Store {
     // --- reads -----------------------------------------------------------------------------------------------------------------
 
     @Override
+    public List<InstanceKey> claimedUnder(UUID node, UUID nonce) {
+        return verb(Faults.Verb.CLAIMED_UNDER, () -> instances.values().stream()
+                .filter(instance -> node.equals(instance.claimNode) && nonce.equals(instance.claim.nonce()))
+                .map(instance -> instance.start.instance())
+                .sorted()
+                .toList());
+    }
+
+    @Override
     public Optional<InstanceSnapshot> load(InstanceKey key) {
         return verb(Faults.Verb.LOAD, () -> Optional.ofNullable(instances.get(key)).map(instance -> instance.snapshot(now())));
     }

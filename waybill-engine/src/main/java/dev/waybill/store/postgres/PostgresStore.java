@@ -260,6 +260,16 @@ public final class PostgresStore implements Store {
     }
 
     @Override
+    public List<InstanceKey> claimedUnder(UUID node, UUID nonce) {
+        return reads.with("look for a lost claim", connection -> Sql.query(
+                connection,
+                "SELECT tenant_id, id FROM task_instances WHERE claim_node = ? AND claim_nonce = ? ORDER BY tenant_id, id",
+                row -> new InstanceKey(row.getString(1), PgReader.uuid(row, "id")),
+                node,
+                nonce));
+    }
+
+    @Override
     public Optional<InstanceSnapshot> load(InstanceKey key) {
         return reads.with("load " + key, connection -> PgClaims.load(connection, key)).stream().findFirst();
     }

@@ -380,6 +380,14 @@ public final class SqliteStore implements Store {
     // --- reads -----------------------------------------------------------------------------------------------------------------
 
     @Override
+    public List<InstanceKey> claimedUnder(UUID node, UUID nonce) {
+        return read((db, _) -> db.sql("SELECT tenant_id, id FROM task_instances WHERE claim_node = ? AND claim_nonce = ? ORDER BY tenant_id, id")
+                .uuid(node)
+                .uuid(nonce)
+                .list(row -> new InstanceKey(row.getString(1), Db.uuid(row, 2))));
+    }
+
+    @Override
     public Optional<InstanceSnapshot> load(InstanceKey key) {
         return read((db, now) -> Rows.snapshot(db, key, false, now));
     }

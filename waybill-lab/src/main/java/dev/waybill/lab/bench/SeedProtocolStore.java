@@ -201,6 +201,11 @@ final class SeedProtocolStore implements Store {
     }
 
     @Override
+    public List<InstanceKey> claimedUnder(UUID node, UUID nonce) {
+        return real.claimedUnder(node, nonce);
+    }
+
+    @Override
     public Optional<InstanceSnapshot> load(InstanceKey key) {
         return real.load(key);
     }

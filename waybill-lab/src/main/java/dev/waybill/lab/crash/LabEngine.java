@@ -2,6 +2,7 @@ package dev.waybill.lab.crash;
 
 import dev.waybill.EngineOptions;
 import dev.waybill.Waybill;
+import dev.waybill.engine.Meter;
 import dev.waybill.json.Json;
 import dev.waybill.model.EffectState;
 import dev.waybill.model.WaybillException;
@@ -10,6 +11,7 @@ import dev.waybill.operate.Resolution;
 import dev.waybill.operate.RunView;
 import dev.waybill.operate.StartRequest;
 import dev.waybill.store.JournalRow;
+import dev.waybill.store.Queries.EffectFilter;
 import dev.waybill.store.Queries.EffectView;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -22,6 +24,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
@@ -37,6 +40,10 @@ import tools.jackson.databind.node.ObjectNode;
 public final class LabEngine {
     private static final String TENANT = "default";
     private static final String ACTOR = "lab";
+    private static final Set<String> COUNTED = Set.of(
+            "waybill_takeovers_total", "waybill_commits_unclear_total", "waybill_commits_refused_total", "waybill_late_truth_total",
+            "waybill_ledger_behind_total");
+    private static final int QUEUE_PAGE = 200;
 
     private final Waybill engine;
     private final Stops stops;
@@ -58,7 +65,9 @@ public final class LabEngine {
         Duration heartbeat = EngineOptions.DEFAULT.heartbeat();
         Duration drain = EngineOptions.DEFAULT.drain();
         Duration clockOffset = Duration.ZERO;
+        @Nullable String nodeName;
         boolean restored;
+        boolean counts;
 
         Arguments(String[] given) {
             for (int i = 0; i < given.length; i++) {
@@ -71,6 +80,8 @@ public final class LabEngine {
                     case "--heartbeat-ms" -> heartbeat = Duration.ofMillis(Long.parseLong(given[++i]));
                     case "--drain-ms" -> drain = Duration.ofMillis(Long.parseLong(given[++i]));
                     case "--clock-offset-ms" -> clockOffset = Duration.ofMillis(Long.parseLong(given[++i]));
+                    case "--node-name" -> nodeName = given[++i];
+                    case "--counts" -> counts = true;
                     case "--restored" -> restored = true;
                     default -> throw new IllegalArgumentException("unknown argument " + given[i]);
                 }
@@ -89,8 +100,12 @@ public final class LabEngine {
                         .withDrain(arguments.drain)
                         .withRestored(arguments.restored))
                 .allowAddresses(arguments.allowed)
+                .meter(arguments.counts ? counting(out) : Meter.NONE)
                 .clock(InstantSource.offset(InstantSource.system(), arguments.clockOffset))
                 .crashPoints(stops);
+        if (arguments.nodeName != null) {
+            builder.nodeName(arguments.nodeName);
+        }
         if (arguments.nodeDirectory != null) {
             builder.nodeDirectory(arguments.nodeDirectory);
         }
@@ -105,6 +120,21 @@ public final class LabEngine {
         Runtime.getRuntime().addShutdownHook(new Thread(() -> drain(engine, out), "lab-drain"));
         say(out, "READY " + engine.node());
         new LabEngine(engine, stops, out).serve();
+    }
+
+    /** Rare things only: a line for each. */
+    private static Meter counting(PrintStream out) {
+        return new Meter() {
+            @Override
+            public void count(String name, long by, String... labels) {
+                if (by > 0 && COUNTED.contains(name)) {
+                    say(out, "COUNT " + name + (labels.length > 1 ? "/" + labels[1] : "") + " " + by);
+                }
+            }
+
+            @Override
+            public void record(String name, double value, String... labels) {}
+        };
     }
 
     private static void drain(Waybill engine, PrintStream out) {
@@ -140,7 +170,7 @@ public final class LabEngine {
         try {
             answer.set("ok", handle(request));
         } catch (WaybillException e) {
-            answer.putObject("error").put("code", e.code()).put("message", e.getMessage());
+            answer.putObject("error").put("code", e.code()).put("status", e.status()).put("message", e.getMessage());
         } catch (RuntimeException e) {
             e.printStackTrace();
             answer.putObject("error").put("code", "EXCEPTION").put("message", e.toString());
@@ -151,10 +181,13 @@ public final class LabEngine {
     private JsonNode handle(JsonNode request) {
         return switch (request.path("do").asString()) {
             case "publish" -> Json.NODES.stringNode(engine.sequences().publish(TENANT, request.path("document")).id().toString());
-            case "start" -> Json.NODES.stringNode(engine.runs()
-                    .start(StartRequest.of(request.path("name").asString(), request.path("data")))
-                    .id()
-                    .toString());
+            case "start" -> {
+                StartRequest start = StartRequest.of(request.path("name").asString(), request.path("data"));
+                yield Json.NODES.stringNode(engine.runs()
+                        .start(request.has("key") ? start.withKey(request.path("key").asString()) : start)
+                        .id()
+                        .toString());
+            }
             case "run" -> run(engine.runs().get(TENANT, id(request, "run")));
             case "await" -> run(engine.runs().await(TENANT, id(request, "run"), Duration.ofMillis(request.path("millis").asLong())));
             case "effects" -> effects(id(request, "run"));
@@ -163,6 +196,9 @@ public final class LabEngine {
             case "cancel" -> run(engine.runs().cancel(TENANT, id(request, "run"), ACTOR));
             case "accept" -> Json.NODES.numberNode(engine.runs().acceptLedger(ACTOR));
             case "unresolved" -> Json.NODES.numberNode(engine.queries().openDepth().stream().mapToLong(open -> open.depth()).sum());
+            case "queue" -> queue();
+            case "supply" -> effect(engine.effects().supplyOutput(
+                    TENANT, id(request, "effect"), request.path("output"), "seen in the provider's ledger", null, ACTOR));
             case "stop" -> {
                 stops.add(request.path("at").asString());
                 yield Json.NODES.nullNode();
@@ -173,6 +209,21 @@ public final class LabEngine {
             }
             default -> throw new IllegalArgumentException("unknown request " + request);
         };
+    }
+
+    /** What waits for a person: {@code {id, state, quiet_at}} each, state unknown or output_lost. */
+    private ArrayNode queue() {
+        ArrayNode all = Json.NODES.arrayNode();
+        EffectFilter open = new EffectFilter(
+                TENANT, true, Set.of(), null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, QUEUE_PAGE);
+        for (EffectView view : engine.effects().list(open)) {
+            boolean lost = view.last() != null && view.last().outputState() == JournalRow.OutputState.LOST;
+            all.addObject()
+                    .put("id", view.receipt().id().toString())
+                    .put("state", lost ? "output_lost" : view.state().wire())
+                    .put("quiet_at", String.valueOf(view.receipt().quietAt()));
+        }
+        return all;
     }
 
     private static UUID id(JsonNode request, String member) {

@@ -283,6 +283,31 @@ class DatabaseFaultsTest {
         }
     }
 
+    @Test
+    void aDatabaseAwayForLongerThanTheLeaseCostsNoRunAndNoSecondSend() {
+        try (CrashLab lab = CrashLab.on(server.database())) {
+            lab.provider.script(Rule.on("POST", "/charges").thenAlways(Behaviour.pauseAfterBooking()));
+            EngineProcess engine = lab.engine("a", CrashLab.SHORT_LEASE);
+            engine.publish("pay", lab.chargeThenShip(""));
+            List<UUID> runs = new ArrayList<>();
+            for (int i = 0; i < RUNS; i++) {
+                runs.add(engine.start("pay", "{'order':'away" + i + "'}"));
+            }
+            Awaitility.await().atMost(EngineProcess.PATIENCE).until(() -> lab.provider.applied() == RUNS);
+            server.kill();
+            lab.provider.releaseAll(); // the answers come while nothing can be written
+            // Heartbeats come every half second: with so many lost in a row, the lease of three seconds has run out.
+            Awaitility.await().atMost(EngineProcess.PATIENCE).until(
+                    () -> engine.log().stream().filter(line -> line.contains("could not be extended")).count() >= 8);
+            server.start();
+            for (int i = 0; i < RUNS; i++) {
+                awaitStory(lab, engine, runs.get(i), "away" + i,
+                        "charge#0 committed 1/1, ship#0 (not_applied 1/1, ship#1 )?committed 1/1, completed");
+            }
+            lab.assertEachReceiptSentAtMostOnce();
+        }
+    }
+
     private static void awaitStory(CrashLab lab, EngineProcess engine, UUID run, String order, String story) {
         Awaitility.await().atMost(EngineProcess.PATIENCE).untilAsserted(() -> assertThat(lab.story(engine, run, order)).matches(story));
     }

@@ -99,6 +99,11 @@ final class EngineProcess implements AutoCloseable {
         return UUID.fromString(ok("start", it -> it.put("name", name).set("data", CrashLab.json(data))).asString());
     }
 
+    /** {@code {ok: id}}, or an error when the engine cannot say whether it was started. */
+    JsonNode askToStart(String name, String data, String key) {
+        return ask("start", it -> it.put("name", name).put("key", key).set("data", CrashLab.json(data))).answer();
+    }
+
     JsonNode run(UUID run) {
         return ok("run", it -> it.put("run", run.toString()));
     }

@@ -15,7 +15,10 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.UUID;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
@@ -25,40 +28,87 @@ import tools.jackson.databind.JsonNode;
 class TwoEnginesTest {
     private static final int RUNS = 8;
 
+    /** Where the owner is frozen for longer than its lease, what the other engine sees meanwhile, and what becomes of it after the thaw. */
+    enum Frozen {
+        BEFORE_INTENT(Point.BEFORE_INTENT, "charge", "charge#0 committed 1/1, ship#0 committed 1/1, completed",
+                "charge#0 committed 1/1, ship#0 committed 1/1, completed"),
+        AFTER_INTENT(Point.AFTER_INTENT, "charge", "charge#0 unknown 0/0, waiting effect_unknown at charge",
+                "charge#0 not_applied 1/1, charge#1 committed 1/1, ship#0 committed 1/1, completed"),
+        IN_FLIGHT(null, "charge", "charge#0 unknown 1/1, waiting effect_unknown at charge",
+                "charge#0 committed 1/1, ship#0 committed 1/1, completed"),
+        BEFORE_SETTLE(Point.BEFORE_SETTLE, "charge", "charge#0 unknown 1/1, waiting effect_unknown at charge",
+                "charge#0 committed 1/1, ship#0 committed 1/1, completed"),
+        /** The next intent was durable and nothing of it had left. */
+        AFTER_SETTLE(Point.AFTER_SETTLE, "charge", "charge#0 committed 1/1, ship#0 unknown 0/0, waiting effect_unknown at ship",
+                "charge#0 committed 1/1, ship#0 not_applied 1/1, ship#1 committed 1/1, completed");
+
+        private final Point point;
+        private final String step;
+        private final String takenOver;
+        private final String thawed;
+
+        Frozen(Point point, String step, String takenOver, String thawed) {
+            this.point = point;
+            this.step = step;
+            this.takenOver = takenOver;
+            this.thawed = thawed;
+        }
+
+        String order() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+
+        String step() {
+            return step + "_" + order();
+        }
+    }
+
     @Test
     void aFrozenOwnersLateAnswerSettlesAndWhatItHadNotSentItDoesNotSendAnyMore() {
         try (CrashLab lab = CrashLab.on(Kind.POSTGRES)) {
-            lab.provider.script(Rule.on(Match.of("POST", "/charges").bodyContaining("inflight")).then(Behaviour.pauseAfterBooking()));
-            EngineProcess first = lab.engine("a", CrashLab.SHORT_LEASE);
-            first.publish("pay", lab.chargeThenShip("")).publish("pay2", lab.chargeThenShip("").replace("'charge'", "'charge2'").replace("outputs.charge.", "outputs.charge2."));
-            UUID inFlight = first.start("pay", "{'order':'inflight'}");
-            Delivery held = lab.provider.awaitDelivery(d -> CrashLab.isOf(d, "/charges", "inflight"), EngineProcess.PATIENCE);
-            first.stopAt(Point.AFTER_INTENT + ":charge2");
-            UUID unsent = first.start("pay2", "{'order':'unsent'}");
-            first.awaitAt(Point.AFTER_INTENT, "charge2");
-            first.freeze();
+            lab.provider.script(Rule.on(Match.of("POST", "/charges").bodyContaining("in_flight")).then(Behaviour.pauseAfterBooking()));
+            EngineProcess owner = lab.engine("a", CrashLab.SHORT_LEASE);
+            Map<Frozen, UUID> runs = new EnumMap<>(Frozen.class);
+            for (Frozen frozen : Frozen.values()) {
+                String charge = "charge_" + frozen.order();
+                owner.publish(frozen.order(), "[" + lab.post(charge, "/charges", "", "") + ","
+                        + lab.post("ship_" + frozen.order(), "/shipments", ",'charge':'{{ outputs." + charge + ".body.id }}'", "") + "]");
+                if (frozen.point != null) {
+                    owner.stopAt(frozen.point + ":" + frozen.step());
+                }
+                runs.put(frozen, owner.start(frozen.order(), "{'order':'" + frozen.order() + "'}"));
+                if (frozen.point != null) {
+                    owner.awaitAt(frozen.point, frozen.step());
+                }
+            }
+            Delivery held = lab.provider.awaitDelivery(d -> CrashLab.isOf(d, "/charges", "in_flight"), EngineProcess.PATIENCE);
+            owner.freeze();
 
-            EngineProcess second = lab.engine("b", CrashLab.SHORT_LEASE);
-            awaitEnding(second, inFlight, "waiting effect_unknown at charge");
-            awaitEnding(second, unsent, "waiting effect_unknown at charge2");
-            assertThat(second.effects(inFlight).getFirst().path("journal").path(0).path("actor").asString()).isEqualTo("recovery");
+            EngineProcess other = lab.engine("b", CrashLab.SHORT_LEASE);
+            runs.forEach((frozen, run) -> awaitStory(lab, other, run, frozen.order(), frozen.takenOver));
 
             lab.provider.release(held.number()); // answers into the frozen process's socket
-            first.thaw();
-            first.open();
-            awaitEnding(second, inFlight, "completed");
-            awaitEnding(second, unsent, "completed");
+            owner.thaw();
+            owner.open();
+            runs.forEach((frozen, run) -> awaitStory(lab, other, run, frozen.order(), frozen.thawed));
 
-            assertThat(lab.story(second, inFlight, "inflight")).isEqualTo("charge#0 committed 1/1, ship#0 committed 1/1, completed");
-            assertThat(moves(second.effects(inFlight).getFirst())).containsExactly("unknown by recovery", "committed by engine-late");
-            assertThat(lab.story(second, unsent, "unsent"))
-                    .isEqualTo("charge2#0 not_applied 1/1, charge2#1 committed 1/1, ship#0 committed 1/1, completed");
-            JsonNode late = second.effects(unsent).getFirst();
-            assertThat(moves(late)).containsExactly("unknown by recovery", "not_applied by engine-late");
-            assertThat(late.path("journal").path(1).path("proof").asString()).isEqualTo("not_sent");
-            assertThat(lab.provider.deliveries().stream().filter(d -> late.path("id").asString().equals(d.effectId()))).isEmpty();
+            assertThat(moves(other.effects(runs.get(Frozen.IN_FLIGHT)).getFirst()))
+                    .containsExactly("unknown by recovery", "committed by engine-late");
+            assertThat(moves(other.effects(runs.get(Frozen.BEFORE_SETTLE)).getFirst()))
+                    .containsExactly("unknown by recovery", "committed by engine-late");
+            for (JsonNode unsent : List.of(
+                    other.effects(runs.get(Frozen.AFTER_INTENT)).getFirst(), other.effects(runs.get(Frozen.AFTER_SETTLE)).get(1))) {
+                assertThat(moves(unsent)).containsExactly("unknown by recovery", "not_applied by engine-late");
+                assertThat(unsent.path("journal").path(1).path("proof").asString()).isEqualTo("not_sent");
+                assertThat(lab.provider.deliveries().stream().filter(d -> unsent.path("id").asString().equals(d.effectId()))).isEmpty();
+            }
             lab.assertEachReceiptSentAtMostOnce();
         }
+    }
+
+    private static void awaitStory(CrashLab lab, EngineProcess engine, UUID run, String order, String story) {
+        Awaitility.await().atMost(EngineProcess.PATIENCE).untilAsserted(
+                () -> assertThat(lab.story(engine, run, order).replace("_" + order, "")).isEqualTo(story));
     }
 
     @Test

@@ -15,9 +15,11 @@ import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BiConsumer;
 import java.util.function.Predicate;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import tools.jackson.databind.JsonNode;
 
 /**
  * Case A18: the answer to COMMIT is lost, or COMMIT itself, 50 times each. The provider looks every arriving effect up over a connection
@@ -28,6 +30,12 @@ class UnclearCommitTest {
     private static final Predicate<String> INTENT =
             sql -> sql.contains("INSERT INTO effect_receipts") && !sql.contains("INSERT INTO receipt_journal");
     private static final Predicate<String> SETTLE = sql -> sql.contains("INSERT INTO receipt_journal");
+
+    /** One transaction: the outcome of a step and the next step's intent. */
+    private static final Predicate<String> FUSED =
+            sql -> sql.contains("INSERT INTO effect_receipts") && sql.contains("INSERT INTO receipt_journal");
+    private static final int FUSED_RUNS = 20;
+    private static final int FEW = 3;
 
     private static CrashLab lab;
     private static PostgresCommitCut cut;
@@ -43,6 +51,9 @@ class UnclearCommitTest {
         lab.provider.script(Rule.on(UnclearCommitTest::look));
         engine = lab.launch(cut.database().waybillUrl(), "a", CrashLab.LONG_LEASE).ready();
         engine.publish("pay", "[" + lab.post("charge", "/charges", ",'amount':5", "") + "]");
+        engine.publish("both", lab.chargeThenShip(""));
+        engine.publish("nap", "[{'type':'step','id':'nap','handler':'sleep','params':{'duration':1000}},"
+                + lab.post("charge", "/charges", ",'amount':5", "") + "]");
     }
 
     /** Never matches: it only looks. */
@@ -86,6 +97,61 @@ class UnclearCommitTest {
     @Test
     void a18TheSettlesCommitIsLost() {
         strike("settle-commit", cut::loseCommit, SETTLE, "charge#0 committed 1/1, completed", "");
+    }
+
+    @Test
+    void a18TheReplyToTheCommitOfOneStepsAnswerAndTheNextStepsIntentIsLost() {
+        strikeBoth("fused-reply", cut::loseReply);
+    }
+
+    @Test
+    void a18TheCommitOfOneStepsAnswerAndTheNextStepsIntentIsLost() {
+        strikeBoth("fused-commit", cut::loseCommit);
+    }
+
+    private static void strikeBoth(String name, BiConsumer<Predicate<String>, Integer> fault) {
+        int before = cut.cuts();
+        for (int i = 0; i < FUSED_RUNS; i++) {
+            String order = name + "-" + i;
+            fault.accept(FUSED, 1);
+            UUID run = engine.start("both", "{'order':'" + order + "'}");
+            engine.await(run);
+            assertThat(lab.story(engine, run, order))
+                    .matches("charge#0 committed 1/1, ship#0 (not_applied 1/1, ship#1 )?committed 1/1, completed");
+        }
+        assertThat(cut.cuts() - before).as("commits struck").isEqualTo(FUSED_RUNS);
+        cut.disarm();
+        assertThat(NOT_DURABLE).isEmpty();
+        lab.assertEachReceiptSentAtMostOnce();
+    }
+
+    @Test
+    void aStartWhoseAnswerWasLostIsFoundByItsKeyAndRuns() {
+        for (int i = 0; i < FEW; i++) {
+            String order = "start-" + i;
+            cut.loseReply(sql -> sql.contains("INSERT INTO instance_data"), 1);
+            int before = cut.cuts();
+            JsonNode first = engine.askToStart("pay", "{'order':'" + order + "'}", order);
+            JsonNode second = first.has("ok") ? first : engine.askToStart("pay", "{'order':'" + order + "'}", order);
+            assertThat(cut.cuts() - before).as("commits struck").isEqualTo(1);
+            UUID run = UUID.fromString(second.path("ok").asString());
+            assertThat(CrashLab.ending(engine.await(run))).isEqualTo("completed");
+            assertThat(lab.story(engine, run, order)).isEqualTo("charge#0 committed 1/1, completed");
+        }
+    }
+
+    @Test
+    void aRunWhoseClaimsAnswerWasLostGoesOn() {
+        for (int i = 0; i < FEW; i++) {
+            String order = "claim-" + i;
+            UUID run = engine.start("nap", "{'order':'" + order + "'}");
+            // Every claim from now on, until one has taken the run: what it took is durable, and nobody was told.
+            cut.loseReply(sql -> sql.contains("claimed AS ("), Integer.MAX_VALUE);
+            Awaitility.await().atMost(EngineProcess.PATIENCE).until(() -> engine.run(run).path("claim_epoch").asLong() == 2);
+            cut.disarm();
+            assertThat(CrashLab.ending(engine.await(run))).isEqualTo("completed");
+            assertThat(lab.story(engine, run, order)).isEqualTo("charge#0 committed 1/1, completed");
+        }
     }
 
     /** On a machine so slow that the send deadline passed meanwhile: provably not sent, and sent under the next receipt. */

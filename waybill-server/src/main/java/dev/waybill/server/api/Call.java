@@ -171,6 +171,11 @@ final class Call {
 
     // --- headers and body ------------------------------------------------------------------------------------------------------
 
+    /** The Idempotency-Key header, or null. */
+    @Nullable String idempotencyKey() {
+        return context.header("Idempotency-Key");
+    }
+
     /**
      * The caller's key, from the header or the body; absent = null.
      *

@@ -75,6 +75,7 @@ final class EffectRoutes {
     private Endpoint resolve(String path, String operationId) {
         return Endpoint.post(path, operationId, "Decides an unknown effect, with the proof; the run goes on in the same transaction.")
                 .tag("effects")
+                .header("Idempotency-Key", "The same key with the same decision again answers what the first one did.")
                 .body("Resolution")
                 .answers(200, "EffectCase")
                 .refuses(404, 409, 422)
@@ -164,7 +165,8 @@ final class EffectRoutes {
                 text(body.get("provider_receipt_id")),
                 body.has("output") ? body.get("output") : null,
                 then.isString() ? Resolution.Then.valueOf(then.asString().toUpperCase(Locale.ROOT)) : null,
-                call.actor());
+                call.actor(),
+                call.idempotencyKey());
         return Response.ok(EffectViews.caseFile(effects.resolve(call.tenant(), receipt(call), resolution)));
     }
 

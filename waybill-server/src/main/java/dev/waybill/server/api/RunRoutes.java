@@ -74,13 +74,14 @@ final class RunRoutes {
                 read("/tree", "getInstanceTree", "Every block of a run with what became of it.", "TreeList", this::tree),
                 read("/audit", "getInstanceAudit", "Who did what to a run.", "AuditList", this::audit),
                 Endpoint.post(BASE + "/{id}/retry", "retryInstance", "Runs a failed run again from the failed step; committed effects are reused.")
+                        .header("Idempotency-Key", "The same key again retries nothing and answers how the run stands.")
                         .tag("instances")
                         .optionalBody("Empty")
                         .answers(200, "Instance")
                         .refuses(404, 409)
                         .does(call -> {
                             call.body();
-                            return Response.ok(Views.run(runs.retry(call.tenant(), id(call), call.actor())));
+                            return Response.ok(Views.run(runs.retry(call.tenant(), id(call), call.actor(), call.idempotencyKey())));
                         }),
                 Endpoint.post(BASE + "/{id}/signals", "signalInstance", "Pauses, resumes or cancels a run.")
                         .tag("instances")

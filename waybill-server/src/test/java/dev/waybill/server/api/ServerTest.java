@@ -203,12 +203,16 @@ class ServerTest {
         JsonNode resolved = lab.post(
                         "/api/v1/continuity/effects/" + id + "/resolve",
                         "{'state':'committed','provider_receipt_id':'ch_1','evidence':{'note':'seen in the ledger','link':'https://example.test/ch_1'}}",
-                        "x-actor", "alice")
+                        "x-actor", "alice", "Idempotency-Key", "resolve-B-7")
                 .json();
         assertThat(resolved.path("state").asString()).isEqualTo("committed");
         assertThat(resolved.path("provider_receipt_id").asString()).isEqualTo("ch_1");
         assertThat(Json.write(resolved.path("journal"))).contains("operator:alice");
         lab.post(resolve, "{'state':'committed','provider_receipt_id':'ch_1','evidence':'again'}").refused(409, "EFFECT_NOT_UNKNOWN");
+        String sameAgain = "{'state':'committed','provider_receipt_id':'ch_1','evidence':'seen in the ledger'}";
+        assertThat(lab.post(resolve, sameAgain, "Idempotency-Key", "resolve-B-7").json().path("journal"))
+                .isEqualTo(resolved.path("journal"));
+        lab.post(resolve, "{'state':'abandoned','evidence':'no'}", "Idempotency-Key", "resolve-B-7").refused(409, "EFFECT_NOT_UNKNOWN");
 
         lab.await(run, "completed");
         assertThat(lab.get(INSTANCES + run + "/outputs").json().path("ship").path("paid").asString()).isEqualTo("ch_1");
@@ -272,8 +276,9 @@ class ServerTest {
         lab.sequence("declined", charge(""));
         String run = lab.start("declined", "{'order':'R-1'}");
         lab.await(run, "failed");
-        assertThat(lab.post(INSTANCES + run + "/retry", "{}").status()).isEqualTo(200);
+        assertThat(lab.post(INSTANCES + run + "/retry", "{}", "Idempotency-Key", "r1").status()).isEqualTo(200);
         lab.await(run, "completed");
+        assertThat(lab.post(INSTANCES + run + "/retry", "{}", "Idempotency-Key", "r1").json().path("state").asString()).isEqualTo("completed");
         assertThat(lab.get("/api/v1/effects?instance_id=" + run).json().path("items")).hasSize(2);
         lab.post(INSTANCES + run + "/retry", "{}").refused(409, "RUN_NOT_FAILED");
     }

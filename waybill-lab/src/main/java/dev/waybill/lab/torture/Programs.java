@@ -1,0 +1,103 @@
+package dev.waybill.lab.torture;
+
+import dev.waybill.json.Json;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.random.RandomGenerator;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ArrayNode;
+import tools.jackson.databind.node.ObjectNode;
+
+/** Small random sequences of guarded steps; no two positions of two runs ask the provider for the same thing. */
+final class Programs {
+    /** An unsent intent lapses after 2 s, the call ends after this one, the provider lands within {@link ProviderMain}'s bound. */
+    private static final int STEP_TIMEOUT_MILLIS = 2_000;
+
+    private static final int SETTLE_MILLIS = ProviderMain.LATEST_LANDING_MILLIS + 1_000;
+
+    private final RandomGenerator random;
+    private final int providerPort;
+    private int steps;
+
+    Programs(RandomGenerator random, int providerPort) {
+        this.random = random;
+        this.providerPort = providerPort;
+    }
+
+    /** @return documents named {@code program-0 ..} */
+    List<JsonNode> documents(int count) {
+        List<JsonNode> documents = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            steps = 0;
+            ObjectNode document = Json.NODES.objectNode().put("name", name(i));
+            ArrayNode blocks = document.putArray("blocks");
+            // Each shape is there, whatever the seed.
+            switch (i % 5) {
+                case 0 -> sequence(blocks, 1 + random.nextInt(4), "");
+                case 1 -> parallel(blocks);
+                case 2 -> forEach(blocks);
+                case 3 -> tryCatch(blocks);
+                default -> {
+                    sequence(blocks, 1, "");
+                    parallel(blocks);
+                    sequence(blocks, 1, "");
+                }
+            }
+            documents.add(document);
+        }
+        return documents;
+    }
+
+    static String name(int program) {
+        return "program-" + program;
+    }
+
+    static ObjectNode data(String order) {
+        ObjectNode data = Json.NODES.objectNode().put("order", order);
+        data.putArray("items").add("a").add("b").add("c");
+        return data;
+    }
+
+    private void sequence(ArrayNode blocks, int length, String item) {
+        for (int i = 0; i < length; i++) {
+            blocks.add(step(item));
+        }
+    }
+
+    private void parallel(ArrayNode blocks) {
+        ObjectNode parallel = block(blocks, "parallel");
+        ArrayNode branches = parallel.putArray("branches");
+        for (int i = 0; i < 2; i++) {
+            sequence(branches.addArray(), 1 + random.nextInt(2), "");
+        }
+    }
+
+    private void forEach(ArrayNode blocks) {
+        ObjectNode each = block(blocks, "for_each").put("collection", "{{ data.items }}").put("concurrency", 1 + random.nextInt(3));
+        sequence(each.putArray("body"), 1, "{{ item }}");
+    }
+
+    private void tryCatch(ArrayNode blocks) {
+        ObjectNode attempt = block(blocks, "try_catch");
+        sequence(attempt.putArray("try_block"), 2, "");
+        sequence(attempt.putArray("catch_block"), 1, "");
+        sequence(attempt.putArray("finally_block"), random.nextInt(2), "");
+    }
+
+    private ObjectNode block(ArrayNode blocks, String type) {
+        return blocks.addObject().put("type", type).put("id", type + steps++);
+    }
+
+    private ObjectNode step(String item) {
+        String id = "s" + steps++;
+        ObjectNode step = Json.NODES.objectNode().put("type", "step").put("id", id).put("handler", "http_request");
+        ObjectNode params = step.putObject("params").put("method", "POST");
+        // A name needs a look-up, so that this intent cannot ride with the settle before it.
+        params.put("url", "http://" + (random.nextInt(4) == 0 ? "localhost" : "127.0.0.1") + ":" + providerPort + "/" + id);
+        params.putObject("body").put("order", "{{ data.order }}").put("item", item);
+        step.putObject("retry").put("max_attempts", 4).put("initial_backoff", 50);
+        step.put("timeout", STEP_TIMEOUT_MILLIS);
+        step.putObject("effect").put("settle", SETTLE_MILLIS);
+        return step;
+    }
+}
