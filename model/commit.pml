@@ -103,7 +103,7 @@ commit:
     :: atomic {                                       /* waits for whoever holds the row lock */
         !locked ->
         if
-        :: WRITE(id, my, settle, to, intent, release, again, reply)
+        :: true -> WRITE(id, my, settle, to, intent, release, again, reply)
         :: unclear > 0 -> unclear--; WRITE(id, my, settle, to, intent, release, again, reply); reply = NO_ANSWER
         :: unclear > 0 -> unclear--; reply = NO_ANSWER
         :: unclear > 0 -> unclear--; reply = NO_ANSWER; locked = true;
@@ -168,7 +168,7 @@ end_world:
     do
     :: atomic { locked -> locked = false;
            if
-           :: WRITE(hId, hClaim, hSettle, hTo, hIntent, hRelease, hAgain, ignored)
+           :: true -> WRITE(hId, hClaim, hSettle, hTo, hIntent, hRelease, hAgain, ignored)
            :: true
            fi;
            ignored = 0; hId = 0; hClaim = 0; hSettle = 0; hTo = 0; hIntent = 0; hRelease = 0; hAgain = false }

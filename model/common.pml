@@ -18,8 +18,16 @@ hidden byte S20_nothing_ends_while_dispatched;
 hidden byte L1_comes_to_rest;
 hidden byte L3_nothing_acknowledged_is_lost;
 hidden byte L7_a_drain_leaves_nothing_dispatched;
+hidden byte REACHED;
 
 #define MUST(property, condition) if :: (condition) -> skip :: else -> assert(property) fi
+
+/* LOOK_ON runs a mutant past the rules it breaks on the way, to see the harm: a second send or application, or a run that never rests. */
+#ifdef LOOK_ON
+#define RULE(property, condition) skip
+#else
+#define RULE(property, condition) MUST(property, condition)
+#endif
 
 /* A durable intent: the request may have left. */
 #define INTENDED(state) ((state) != 0 && (state) != PLANNED && (state) != PREPARED)
@@ -31,3 +39,7 @@ inline DISPATCH(receipt) {
     MOVE(receipt, PREPARED);
     MOVE(receipt, DISPATCHED)
 }
+
+/* For LTL: a clock that always ticks, so that a run that is stuck is an infinite one. Spin's own stuttering of end states does not find
+ * a broken `<>[]` under weak fairness: without this the mutant NO_SWEEP passes. */
+#define STUTTER bit stopped; active proctype Clock() { do :: !stopped od }

@@ -40,7 +40,7 @@ byte n[ATTEMPTS];        /* rows in its journal: who inserts row n + 1 must have
 byte by[ATTEMPTS];       /* epoch of the claim that dispatched it */
 byte attempts;           /* receipts there are */
 bool output;
-mtype next = NOTHING;    /* what the last resolution asked for */
+mtype wanted = NOTHING;    /* what the last resolution asked for */
 mtype inst = SCHEDULED;
 byte epoch; byte nonce; byte holder;   /* the claim; holder 0 = unclaimed. Nonces of two nodes differ: a node draws its own number */
 bool news;               /* wake_seq has moved since the owner read it */
@@ -69,9 +69,13 @@ byte cancels = CANCELS;
 #endif
 #define TERMINAL (inst == COMPLETED || inst == FAILED || inst == CANCELLED)
 #define LAST (attempts - 1)
-#define REST (TERMINAL || (inst == WAITING && holder == 0 && attempts > 0 \
-              && (rc[LAST] == UNKNOWN || (rc[LAST] == ABANDONED && next == NOTHING))))
-#define MAY_RETRY(early) (retries > 0 && attempts > 0 && rc[LAST] == ABANDONED && next == NOTHING && APPLICATIONS == 0 \
+#if ATTEMPTS == 2
+#define LAST_IS(state) ((attempts == 1 && rc[0] == state) || (attempts == 2 && rc[1] == state))
+#else
+#define LAST_IS(state) ((attempts == 1 && rc[0] == state) || (attempts == 2 && rc[1] == state) || (attempts == 3 && rc[2] == state))
+#endif
+#define REST (TERMINAL || (inst == WAITING && holder == 0 && (LAST_IS(UNKNOWN) || (LAST_IS(ABANDONED) && wanted == NOTHING))))
+#define MAY_RETRY(early) (retries > 0 && attempts > 0 && rc[LAST] == ABANDONED && wanted == NOTHING && APPLICATIONS == 0 \
                           && inst == WAITING && (early || QUIET(LAST)))
 
 #define CURRENT (epoch == ep && nonce == me && holder != 0)
@@ -95,7 +99,7 @@ byte cancels = CANCELS;
 inline APPLY(a) {
     applied[a] = true;
     MUST(S4_applied_at_most_once, APPLICATIONS <= 1);
-    MUST(S8_no_false_certainty, rc[a] != NOT_APPLIED)
+    RULE(S8_no_false_certainty, rc[a] != NOT_APPLIED)
 }
 
 /* One row of the journal and what belongs to it, in the transaction of whoever calls. */
@@ -103,8 +107,8 @@ inline RECORD(a, to) {
     n[a]++;
     MOVE(rc[a], to);
     if
-    :: APPLIED(rc[a]) -> output = true; MUST(S8_no_false_certainty, APPLICATIONS == 1)
-    :: rc[a] == NOT_APPLIED -> MUST(S8_no_false_certainty, !applied[a])
+    :: APPLIED(rc[a]) -> output = true; RULE(S8_no_false_certainty, APPLICATIONS == 1)
+    :: rc[a] == NOT_APPLIED -> RULE(S8_no_false_certainty, !applied[a])
     :: else
     fi
 }
@@ -124,11 +128,11 @@ inline NEWS() {
 }
 
 inline RELEASE(to) {
-    MUST(S5_a_fenced_owner_changes_nothing, CURRENT);
+    RULE(S5_a_fenced_owner_changes_nothing, CURRENT);
     inst = to;
     holder = 0;
-    if :: TERMINAL -> MUST(S20_nothing_ends_while_dispatched, NONE_DISPATCHED) :: else fi;
-    if :: inst == COMPLETED -> MUST(S6_outcome_and_output_commit_together, output && APPLIED(rc[LAST])) :: else fi
+    if :: TERMINAL -> RULE(S20_nothing_ends_while_dispatched, NONE_DISPATCHED) :: else fi;
+    if :: inst == COMPLETED -> RULE(S6_outcome_and_output_commit_together, output && APPLIED(rc[LAST])) :: else fi
 }
 
 #define CRASH \
@@ -160,10 +164,10 @@ decide:
     :: cancelling && saw != DISPATCHED && !APPLIED(saw) -> goto cancelled
     :: saw == 0 && !cancelling && a < ATTEMPTS -> goto intent
     :: saw == 0 && !cancelling && a == ATTEMPTS -> goto failed
-    :: (saw == NOT_APPLIED || (saw == ABANDONED && next == RESEND)) && !cancelling ->
+    :: (saw == NOT_APPLIED || (saw == ABANDONED && wanted == RESEND)) && !cancelling ->
         atomic { if :: attempts < ATTEMPTS -> a = attempts; k = 0; saw = 0; goto intent :: else -> goto failed fi }
-    :: saw == ABANDONED && next == FAIL && !cancelling -> goto failed
-    :: saw == ABANDONED && next == NOTHING && !cancelling -> goto waiting
+    :: saw == ABANDONED && wanted == FAIL && !cancelling -> goto failed
+    :: saw == ABANDONED && wanted == NOTHING && !cancelling -> goto waiting
     :: saw == UNKNOWN && !cancelling -> goto waiting
     :: APPLIED(saw) -> goto completed
     :: saw == DISPATCHED -> goto recover        /* of a dead claim: this turn has sent nothing yet */
@@ -175,7 +179,7 @@ recover:
         :: !OWNS -> goto idle
         :: OWNS && !UNCHANGED(a, k) -> goto reload
         :: OWNS && UNCHANGED(a, k) ->
-            MUST(S5_a_fenced_owner_changes_nothing, CURRENT);
+            RULE(S5_a_fenced_owner_changes_nothing, CURRENT);
             RECORD(a, UNKNOWN);
             goto reload
         fi
@@ -208,11 +212,11 @@ commit_intent:
 #else
         :: OWNS && lease[me] == ALIVE ->
 #endif
-            MUST(S5_a_fenced_owner_changes_nothing, CURRENT);
+            RULE(S5_a_fenced_owner_changes_nothing, CURRENT);
             if :: cancel -> dispatchedAfterCancel = true :: else fi;
-            MUST(S14_no_dispatch_after_an_acknowledged_cancel, !dispatchedAfterCancel);
+            RULE(S14_no_dispatch_after_an_acknowledged_cancel, !dispatchedAfterCancel);
             DISPATCH(rc[a]);
-            by[a] = ep; attempts = a + 1; next = NOTHING
+            by[a] = ep; attempts = a + 1; wanted = NOTHING
         fi
     }
     MAYBE_CRASH;                               /* dispatched, and not a byte has left */
@@ -225,7 +229,7 @@ send:
 #else
         :: true ->
 #endif
-            MUST(S2_no_send_without_a_durable_intent, INTENDED(rc[a]));
+            RULE(S2_no_send_without_a_durable_intent, INTENDED(rc[a]));
             sends[a]++;
             MUST(S1_one_receipt_one_send, sends[a] <= 1);
             if
@@ -245,7 +249,7 @@ send:
     :: answer == AMBIGUOUS -> atomic {
         if
         :: OWNS && attempts < ATTEMPTS -> RECORD(a, UNKNOWN); a = attempts; answer = 0; goto intent
-        :: else -> goto idle
+        :: else
         fi }
     :: else
     fi;
@@ -263,7 +267,7 @@ settle:
     atomic {                                   /* outcome, output and the next move in one transaction */
         if
         :: OWNS ->
-            MUST(S5_a_fenced_owner_changes_nothing, CURRENT);
+            RULE(S5_a_fenced_owner_changes_nothing, CURRENT);
             if
             :: answer == OK -> RECORD(a, COMMITTED); if :: news -> goto reload :: else -> RELEASE(COMPLETED); goto idle fi
             :: answer == NO || answer == NOT_SENT -> RECORD(a, NOT_APPLIED); goto reload
@@ -281,7 +285,14 @@ late_truth:                                    /* the claim is lost; the answer 
     atomic {
         if
         :: !UNCHANGED(a, k) -> goto late_truth
-        :: UNCHANGED(a, k) && a == LAST && UNRESOLVED(saw) && answer == OK -> RECORD(a, COMMITTED); NEWS()
+        :: UNCHANGED(a, k) && a == LAST && UNRESOLVED(saw) && answer == OK ->
+#ifdef REACH_DISPATCHED    /* no mutants: they show that the model comes by here */
+            MUST(REACHED, saw != DISPATCHED);
+#endif
+#ifdef REACH_UNKNOWN
+            MUST(REACHED, saw != UNKNOWN);
+#endif
+            RECORD(a, COMMITTED); NEWS()
         :: UNCHANGED(a, k) && a == LAST && UNRESOLVED(saw) && (answer == NO || answer == NOT_SENT) -> RECORD(a, NOT_APPLIED); NEWS()
         :: UNCHANGED(a, k) && a == LAST && saw == DISPATCHED && answer == AMBIGUOUS -> RECORD(a, UNKNOWN); NEWS()
         :: else -> news = true                 /* evidence: the ledger does not move */
@@ -361,7 +372,7 @@ end_person:
 #else
                 NEWS()
 #endif
-            :: UNCHANGED(a, k) && !landed -> RECORD(a, ABANDONED); next = want; NEWS()
+            :: UNCHANGED(a, k) && !landed -> RECORD(a, ABANDONED); wanted = want; NEWS()
             :: else
             fi;
             a = 0; k = 0; landed = false; want = 0 }
@@ -371,7 +382,7 @@ end_person:
 #else
     :: atomic { MAY_RETRY(false) ->
 #endif
-            retries--; next = RESEND; NEWS() }
+            retries--; wanted = RESEND; NEWS() }
 #ifdef WIPE                /* mutant: resume deletes the receipts of the step */
     :: atomic { retries > 0 && attempts > 0 && inst == WAITING && rc[LAST] == UNKNOWN ->
             retries--; attempts = 0; rc[0] = 0; n[0] = 0; sends[0] = 0; late[0] = false; rc[1] = 0; n[1] = 0; sends[1] = 0; late[1] = false; NEWS() }
@@ -385,7 +396,7 @@ active proctype Canceller() {
 end_canceller:
     atomic { cancels > 0 && !TERMINAL -> cancels--; cancel = true;
 #ifdef CANCEL_AT_ONCE      /* mutant: cancel ends the run there and then */
-        inst = CANCELLED; holder = 0; epoch++; MUST(S20_nothing_ends_while_dispatched, NONE_DISPATCHED)
+        inst = CANCELLED; holder = 0; epoch++; RULE(S20_nothing_ends_while_dispatched, NONE_DISPATCHED)
 #else
         NEWS()
 #endif
@@ -396,12 +407,13 @@ end_canceller:
 /* When nothing can happen any more the run has ended, or waits and says for what. */
 active proctype Rest() {
 end_rest:
-    timeout -> MUST(L1_comes_to_rest, REST)
+    timeout -> RULE(L1_comes_to_rest, REST)
 }
 
 init { atomic { byte i; for (i : 1 .. NODES) { run Node(i) } } }
 
 #ifdef LTL
+STUTTER
 ltl comes_to_rest { <> [] REST }
 ltl sent_is_durable { [] SENT_IS_DURABLE }
 ltl cancel_is_final { [] (cancel -> [] !dispatchedAfterCancel) }

@@ -16,7 +16,7 @@
 #define LAPSES 1       /* claims that are taken away from a living node */
 #endif
 #ifndef PAUSES
-#define PAUSES 1
+#define PAUSES 0
 #endif
 
 mtype = { SCHEDULED, RUNNING, WAITING, PAUSED, COMPLETED };
@@ -201,11 +201,12 @@ end_person:
 /* Everything that was waited for has come: the run must be complete. */
 active proctype Rest() {
 end_rest:
-    timeout -> MUST(L1_comes_to_rest, inst == COMPLETED)
+    timeout -> RULE(L1_comes_to_rest, inst == COMPLETED)
 }
 
 init { atomic { run Turn(); run Turn() } }
 
 #ifdef LTL
+STUTTER
 ltl comes_to_rest { <> (inst == COMPLETED) }
 #endif
