@@ -96,6 +96,12 @@ public final class RunInspection {
         return paths;
     }
 
+    /** Whether a person wrote this attempt off. */
+    public boolean abandoned(String path, int attempt) {
+        return state.attempts(path).stream()
+                .anyMatch(one -> one.receipt.attempt() == attempt && one.state() == dev.waybill.model.EffectState.ABANDONED);
+    }
+
     /** The rows that let a stopped block run again: what came before does not count. */
     public BlockRow clear(String path, UUID transition) {
         Attempt last = state.lastAttempt(path);

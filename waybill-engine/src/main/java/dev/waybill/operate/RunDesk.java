@@ -282,6 +282,7 @@ public final class RunDesk implements Runs {
                         "RUN_NOT_FAILED", "run " + id + " is " + instance.state().wire() + "; only a failed run is retried",
                         "waybill run show " + id);
             }
+            refuseBeforeQuiet(run, stopped);
             UUID transition = ids.get();
             List<BlockRow> rows = new ArrayList<>();
             stopped.forEach(path -> rows.add(run.clear(path, transition)));
@@ -293,6 +294,21 @@ public final class RunDesk implements Runs {
             }
         }
         throw busy(id);
+    }
+
+    /** What was abandoned is sent again only when its first request can no longer arrive: by any road, not only by resend. */
+    private static void refuseBeforeQuiet(RunInspection run, List<String> paths) {
+        run.snapshot().receipts().stream()
+                .filter(receipt -> paths.contains(receipt.path()) && run.abandoned(receipt.path(), receipt.attempt()))
+                .filter(receipt -> receipt.quietAt() == null || receipt.quietAt().isAfter(run.snapshot().databaseNow()))
+                .findFirst()
+                .ifPresent(receipt -> {
+                    throw WaybillException.conflict(
+                            "EFFECT_NOT_QUIET",
+                            "the request of effect " + receipt.id() + " may still arrive until " + receipt.quietAt()
+                                    + "; sending again before that could do it twice",
+                            "try again after " + receipt.quietAt());
+                });
     }
 
     private boolean retriedBefore(String tenant, UUID id, String idempotencyKey) {

@@ -177,15 +177,18 @@ class UnknownOutcomeTest {
     @ParameterizedTest
     @EnumSource(Kind.class)
     void abandonedAloneWaitsUntilAPersonRetries(Kind kind) {
-        try (EngineLab lab = new EngineLab(kind)) {
+        try (EngineLab lab = new EngineLab(kind).options(o -> o.withSendDeadline(java.time.Duration.ofSeconds(2)))) {
             lab.provider.script(Rule.on("POST", "/charges").then(Behaviour.dropBeforeApply()));
-            lab.sequence("pay", "[" + charge("/charges", WAIT) + "]");
+            lab.sequence("pay", "[" + charge("/charges", ",'effect':{'settle':0}").replace("'timeout':2000", "'timeout':6000") + "]");
             RunView run = lab.run("pay", "{}");
             UUID receipt = lab.effects(run.id()).getFirst().receipt().id();
             lab.engine().effects().resolve("default", receipt,
                     new Resolution(EffectState.ABANDONED, "nothing there", null, null, null, null, "ann"));
             org.awaitility.Awaitility.await().atMost(EngineLab.PATIENCE)
                     .until(() -> lab.await(run.id()).reasons().get(0).get("reason").asString().equals("effect_abandoned"));
+            assertThatThrownBy(() -> lab.engine().runs().retry("default", run.id(), "ann"))
+                    .isInstanceOfSatisfying(WaybillException.class, e -> assertThat(e.code()).isEqualTo("EFFECT_NOT_QUIET"));
+            org.awaitility.Awaitility.await().atMost(EngineLab.PATIENCE).until(() -> lab.engine().effects().get("default", receipt.toString()).quiet());
             lab.engine().runs().retry("default", run.id(), "ann");
             lab.assertCompleted(lab.await(run.id()));
             assertThat(lab.states(run.id())).containsExactly("charge#0 abandoned", "charge#1 committed");
