@@ -31,7 +31,7 @@ public final class Bench implements AutoCloseable {
     private static final String TENANT = "default";
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     /** Longer than deadline, timeout and settle of any program here. */
-    private static final Duration QUIET = Duration.ofSeconds(10);
+    private static final Duration QUIET = Duration.ofMinutes(1);
     private static final Duration LEASE = Duration.ofHours(10);
     private static final int MOST_DECISIONS = 200;
 

@@ -211,6 +211,7 @@ final class Generator {
         retain(block);
         Names inside = concurrent ? scope.branch() : scope.inside();
         inside.beside |= concurrent;
+        inside.hide(variable);
         inside.numbers.add(rows ? variable + ".n" : variable);
         inside.numbers.add("index");
         list(block.putArray("body"), depth - 1, inside, 2);

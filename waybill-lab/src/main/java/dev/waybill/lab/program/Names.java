@@ -49,6 +49,11 @@ final class Names {
         return copy;
     }
 
+    /** A loop names its item like this: what an outer one called so is out of sight. */
+    void hide(String variable) {
+        numbers.removeIf(path -> path.equals(variable) || path.startsWith(variable + "."));
+    }
+
     /** A branch that surely has run to its end. */
     void joined(Names branch) {
         branch.numbers.stream().filter(path -> path.startsWith("outputs.") || path.startsWith("state.")).forEach(numbers::add);

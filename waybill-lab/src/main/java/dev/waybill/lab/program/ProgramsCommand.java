@@ -18,7 +18,6 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -59,6 +58,12 @@ public final class ProgramsCommand implements Callable<Integer> {
 
     private static final int MOST_SHOWN = 10;
 
+    /** How often each feature was there; guards the counts beside it. */
+    private final Map<String, Integer> met = new TreeMap<>();
+
+    private long effects;
+    private int wrong;
+
     @Override
     public Integer call() throws IOException, InterruptedException {
         PrintWriter out = spec.commandLine().getOut();
@@ -81,9 +86,6 @@ public final class ProgramsCommand implements Callable<Integer> {
         Function<InstantSource, Store> opened = store.equals("memory")
                 ? MemoryStore::new
                 : clock -> new SqliteStore(SqliteConfig.of(directory.resolve("programs.db")), clock);
-        AtomicLong effects = new AtomicLong();
-        AtomicInteger wrong = new AtomicInteger();
-        Map<String, Integer> met = new TreeMap<>();
         long started = System.nanoTime();
         Options all = options;
         try (Bench bench = new Bench(opened, TimeUnit.MICROSECONDS.toNanos(pauseMicros))) {
@@ -92,14 +94,10 @@ public final class ProgramsCommand implements Callable<Integer> {
                 for (int i = 0; i < atOnce; i++) {
                     workers.execute(() -> {
                         for (long seed = next.getAndIncrement(); seed < from + seeds; seed = next.getAndIncrement()) {
-                            Program program = Program.of(seed, all);
-                            List<String> differences = differences(bench, program);
-                            effects.addAndGet(program.expected().facts().values().stream().filter(Expected.Fact::effect).count());
+                            List<String> differences = one(bench, seed, all);
                             synchronized (met) {
-                                program.features().forEach(feature -> met.merge(feature, 1, Integer::sum));
-                                met.merge("run " + program.expected().state(), 1, Integer::sum);
-                                if (!differences.isEmpty() && wrong.incrementAndGet() <= MOST_SHOWN) {
-                                    out.println("seed " + program.seed() + ":");
+                                if (!differences.isEmpty() && ++wrong <= MOST_SHOWN) {
+                                    out.println("seed " + seed + ":");
                                     differences.forEach(difference -> out.println("    " + difference));
                                     out.flush();
                                 }
@@ -117,14 +115,21 @@ public final class ProgramsCommand implements Callable<Integer> {
         met.forEach((feature, count) -> out.printf(Locale.ROOT, "  %-40s %,9d%n", feature, count));
         out.printf(
                 Locale.ROOT, "%,d programs with %,d effects in %.1f s (%.0f programs/s): %d differ from what must come of them%n", seeds,
-                effects.get(), seconds, seeds / seconds, wrong.get());
+                effects, seconds, seeds / seconds, wrong);
         out.flush();
-        return wrong.get() == 0 ? 0 : 1;
+        return wrong == 0 ? 0 : 1;
     }
 
-    private static List<String> differences(Bench bench, Program program) {
+    private List<String> one(Bench bench, long seed, Options options) {
         try {
-            return program.expected().check(bench.run(program), Rigour.EXACT);
+            Program program = Program.of(seed, options);
+            List<String> differences = program.expected().check(bench.run(program), Rigour.EXACT);
+            synchronized (met) {
+                effects += program.expected().facts().values().stream().filter(Expected.Fact::effect).count();
+                program.features().forEach(feature -> met.merge(feature, 1, Integer::sum));
+                met.merge("run " + program.expected().state(), 1, Integer::sum);
+            }
+            return differences;
         } catch (RuntimeException e) {
             return List.of("it could not be run: " + e);
         }
