@@ -2,9 +2,9 @@ package dev.waybill.lab.program;
 
 import dev.waybill.EngineOptions;
 import dev.waybill.Waybill;
-import dev.waybill.json.Json;
 import dev.waybill.model.EffectState;
 import dev.waybill.model.InstanceState;
+import dev.waybill.model.WaybillException;
 import dev.waybill.operate.Resolution;
 import dev.waybill.operate.RunView;
 import dev.waybill.operate.StartRequest;
@@ -22,7 +22,9 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 
@@ -33,6 +35,7 @@ public final class Bench implements AutoCloseable {
     /** Longer than deadline, timeout and settle of any program here. */
     private static final Duration QUIET = Duration.ofMinutes(1);
     private static final Duration LEASE = Duration.ofHours(10);
+    private static final long LONGEST_BETWEEN_PAUSES_NANOS = 5_000_000;
     private static final int MOST_DECISIONS = 200;
 
     private final ScriptedProvider provider = new ScriptedProvider();
@@ -52,11 +55,19 @@ public final class Bench implements AutoCloseable {
 
     /** Runs it to its end, or to where nobody decides any more. */
     public Actual run(Program program) {
+        return run(program, 0);
+    }
+
+    /** @param pauses how often a person pauses and resumes it meanwhile: that must change nothing */
+    public Actual run(Program program, int pauses) {
         String run = program.name();
         provider.play(run, program.script());
         try {
             engine.sequences().publish(TENANT, program.document());
             UUID id = engine.runs().start(StartRequest.of(program.name(), program.data(run))).id();
+            for (int i = 0; i < pauses; i++) {
+                pausedAndResumed(id);
+            }
             RunView view = engine.runs().await(TENANT, id, PATIENCE);
             for (int i = 0; decided(view, program, run); i++) {
                 if (i >= MOST_DECISIONS) {
@@ -67,6 +78,19 @@ public final class Bench implements AutoCloseable {
             return actual(view, run);
         } finally {
             provider.forget(run);
+        }
+    }
+
+    private void pausedAndResumed(UUID id) {
+        LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(LONGEST_BETWEEN_PAUSES_NANOS));
+        try {
+            engine.runs().pause(TENANT, id, "lab");
+            LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(LONGEST_BETWEEN_PAUSES_NANOS));
+            engine.runs().resume(TENANT, id, "lab");
+        } catch (WaybillException e) {
+            if (!e.code().equals("RUN_ENDED")) {
+                throw e;
+            }
         }
     }
 
@@ -127,14 +151,9 @@ public final class Bench implements AutoCloseable {
     }
 
     private void resolve(
-            UUID receipt, EffectState state, @org.jspecify.annotations.Nullable String providerId,
-            @org.jspecify.annotations.Nullable JsonNode output, Resolution.Then then) {
+            UUID receipt, EffectState state, @Nullable String providerId,
+            @Nullable JsonNode output, Resolution.Then then) {
         engine.effects().resolve(TENANT, receipt, new Resolution(state, "as the script says", null, providerId, output, then, "lab"));
-    }
-
-    /** For people: rows and receipts of a run are gone with the bench. */
-    public static String shown(Program program) {
-        return Json.write(program.shown());
     }
 
     @Override

@@ -50,6 +50,9 @@ public final class ProgramsCommand implements Callable<Integer> {
     @Option(names = "--pause-micros", defaultValue = "1000", description = "longest time a request takes")
     private long pauseMicros;
 
+    @Option(names = "--pauses", defaultValue = "0", description = "how often each run is paused and resumed meanwhile")
+    private int pauses;
+
     @Option(names = "--blocks", defaultValue = "18", description = "most blocks of a program")
     private int blocks;
 
@@ -123,7 +126,7 @@ public final class ProgramsCommand implements Callable<Integer> {
     private List<String> one(Bench bench, long seed, Options options) {
         try {
             Program program = Program.of(seed, options);
-            List<String> differences = program.expected().check(bench.run(program), Rigour.EXACT);
+            List<String> differences = program.expected().check(bench.run(program, pauses), Rigour.EXACT);
             synchronized (met) {
                 effects += program.expected().facts().values().stream().filter(Expected.Fact::effect).count();
                 program.features().forEach(feature -> met.merge(feature, 1, Integer::sum));

@@ -319,8 +319,8 @@ final class Steps {
         if (chance(4)) {
             last.addAll(List.of(Reaction.LOST_BOOKED, Reaction.ERROR_BOOKED));
         }
-        if (options.left() && chance(12)) {
-            last.add(chance(2) ? Reaction.LOST_LEFT : Reaction.LOST_LEFT_BOOKED);
+        if (options.left() && chance(8)) {
+            last.addAll(List.of(Reaction.LOST_LEFT, Reaction.LOST_LEFT_BOOKED));
         }
         if (scope.risky && chance(3)) {
             last.add(Reaction.LOST_WRITTEN_OFF);
