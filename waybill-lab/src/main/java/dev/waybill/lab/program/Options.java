@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param url        where effects go; the position is in the body ({@code run}, {@code at})
  * @param unanswered the provider may leave an outcome unknown or a body cut: a person decides as the script says
  * @param left       some of these nobody decides: such a run rests
- * @param calm       there will be no faults: {@code on_unknown: fail} and retries that are used up belong to the program
+ * @param calm       there will be no faults: {@code on_unknown: fail}, retries that are used up and answers against their schema
+ *                   belong to the program
  * @param refused    connections may be refused (not for providers that are real servers)
  * @param timers     delays, sleeps and poll intervals of a few milliseconds
  * @param timeoutMillis of every effect

@@ -103,6 +103,10 @@ class ProgramsTest {
         for (Program program : programs(0, 250)) {
             SequenceParser.parse(program.document(), "default", () -> new UUID(0, 1));
         }
+        Options http = Options.of("http_request", "http://127.0.0.1:9").underFaults().ending();
+        for (long seed = 0; seed < 100; seed++) {
+            SequenceParser.parse(Program.of(seed, http).document(), "default", () -> new UUID(0, 1));
+        }
     }
 
     // --- the comparison can fail -----------------------------------------------------------------------------------------------
@@ -246,6 +250,29 @@ class ProgramsTest {
             outputs.entrySet().stream().findFirst().ifPresent(one -> one.setValue(changed(one.getValue())));
             return with(actual, outputs, actual.effects());
         });
+    }
+
+    @Test
+    void attemptsThatACrashAddedAreAcceptedOnlyUnderFaults() {
+        UnaryOperator<Actual> crash = effect(it -> {
+            List<String> states = new ArrayList<>(it.states());
+            states.addFirst("abandoned");
+            return new Actual.Effect(states, it.applied(), it.key(), it.begun(), it.ended());
+        });
+        UnaryOperator<Actual> twice = effect(it -> {
+            List<String> states = new ArrayList<>(it.states());
+            states.addFirst("committed");
+            return new Actual.Effect(states, it.applied(), it.key(), it.begun(), it.ended());
+        });
+        for (Program program : programs(0, 60)) {
+            Actual perfect = perfect(program);
+            if (perfect.effects().isEmpty()) {
+                continue;
+            }
+            assertThat(program.expected().check(crash.apply(perfect), Rigour.UNDER_FAULTS)).isEmpty();
+            assertThat(program.expected().check(crash.apply(perfect), Rigour.EXACT)).isNotEmpty();
+            assertThat(program.expected().check(twice.apply(perfect), Rigour.UNDER_FAULTS)).isNotEmpty();
+        }
     }
 
     private static JsonNode changed(JsonNode output) {
