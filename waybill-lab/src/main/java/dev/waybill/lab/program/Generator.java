@@ -163,6 +163,9 @@ final class Generator {
             Names catching = scope.inside();
             catching.error = true;
             ArrayNode blocks = block.putArray("catch_block");
+            if (chance(2)) {
+                steps.caught(blocks.addObject(), id("s"));
+            }
             if (!chance(5)) {
                 list(blocks, depth - 1, catching, 2);
                 use("catch");
@@ -253,7 +256,14 @@ final class Generator {
         }
         retain(block);
         ArrayNode body = block.putArray("body");
+        Set<String> known = Set.copyOf(inside.maybe);
         list(body, depth - 1, inside, 2);
+        List<String> own = inside.maybe.stream().filter(path -> !known.contains(path) && path.startsWith("outputs.")).toList();
+        if (counter == null && !own.isEmpty() && chance(2)) {
+            // The iteration before: nothing before the first, which therefore runs.
+            block.put("condition", "!(" + own.get(random.nextInt(own.size())) + " > " + random.nextInt(8) + ")");
+            use("loop over its own outputs");
+        }
         if (counter != null) {
             steps.count(body.addObject(), counter, id("s"));
         }

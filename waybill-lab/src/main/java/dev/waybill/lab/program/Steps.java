@@ -263,6 +263,12 @@ final class Steps {
         step(step, id, "set_state").putObject("params").put("key", key).put("value", "= state." + key + " + 1");
     }
 
+    /** Writes down what a catch sees. */
+    void caught(ObjectNode step, String id) {
+        step(step, id, "transform").putObject("params").put("code", "{{ error.code }}").put("at", "= error.path");
+        use("error in catch");
+    }
+
     // --- effects ---------------------------------------------------------------------------------------------------------------
 
     private void read(ObjectNode step, Names scope, String id) {
@@ -288,7 +294,7 @@ final class Steps {
         ObjectNode effect = step.putObject("effect").put("settle", options.settleMillis());
         List<Reaction> passing = new ArrayList<>();
         List<Reaction> last = new ArrayList<>(List.of(Reaction.OK, Reaction.OK, Reaction.OK, Reaction.OK, Reaction.OK, Reaction.OK));
-        int most = random.nextInt(3);
+        int most = random.nextInt(4);
         boolean stops = options.calm() && chance(12);
         if (stops) {
             step.put("on_unknown", "fail");
@@ -351,6 +357,9 @@ final class Steps {
         boolean usedUp = options.calm() && chance(4);
         ObjectNode retry = retry(step, usedUp ? 1 + random.nextInt(2) : most + 2);
         use("retry");
+        if (usedUp && options.unanswered()) {
+            passing.add(Reaction.LOST); // what came before a person's decision does not count
+        }
         List<Reaction> again = new ArrayList<>(List.of(Reaction.BUSY));
         if (mapped) {
             again.add(Reaction.UNAVAILABLE);

@@ -43,7 +43,8 @@ class ProgramsTest {
             "get_state", "merge_state", "delete_state", "noop", "log", "sleep", "assert", "fail", "read", "when", "delay", "retry", "retry refused",
             "retry of a pure step", "retries used up", "status map", "client_error_mode", "success_when", "output_schema of an effect",
             "output_schema of a pure step", "idempotency key", "undefined key", "labels", "receipt_id", "step on_unknown", "sequence on_unknown",
-            "on_unknown fail", "template", "fallback", "expression", "unknown root", "unknown root of an effect", "input_schema", "error in catch");
+            "on_unknown fail", "template", "fallback", "expression", "unknown root", "unknown root of an effect", "input_schema", "error in catch",
+            "loop over its own outputs");
 
     private static List<Program> programs(long from, long to) {
         return LongStream.range(from, to).mapToObj(seed -> Program.of(seed, OPTIONS)).toList();
