@@ -203,15 +203,20 @@ public final class Json {
                     pointer(parser));
         }
         if (parser.currentToken() == JsonToken.VALUE_NUMBER_FLOAT) {
-            return NODES.numberNode(new BigDecimal(text));
+            BigDecimal decimal = new BigDecimal(text);
+            // 5e0 is written as 5, so it is read as 5: what is read again from the store must be the same tree.
+            return decimal.scale() == 0 ? integer(decimal.unscaledValue()) : NODES.numberNode(decimal);
         }
-        BigInteger value = new BigInteger(text);
-        return value.bitLength() < 64 ? NODES.numberNode(value.longValue()) : NODES.numberNode(value);
+        return integer(new BigInteger(text));
     }
 
     /** The node that {@link #parse} gives for this integer, so that computed and parsed values are equal trees. */
     public static JsonNode integer(long value) {
         return value == (int) value ? NODES.numberNode((int) value) : NODES.numberNode(value);
+    }
+
+    private static JsonNode integer(BigInteger value) {
+        return value.bitLength() < 64 ? integer(value.longValue()) : NODES.numberNode(value);
     }
 
     private static boolean exponentTooLarge(String text, int from) {
