@@ -6,12 +6,18 @@ import com.dashjoin.jsonata.Parser;
 import com.dashjoin.jsonata.Parser.Symbol;
 import dev.waybill.definition.JsonViews.Result;
 import dev.waybill.definition.JsonViews.ScopeMap;
+import dev.waybill.json.Json;
 import dev.waybill.model.Problem;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /** A compiled JSONata expression. */
 final class JsonataExpression implements Expression {
+    private static final int MAX_MESSAGE = 500;
+    private static final Pattern LONE_SURROGATES =
+            Pattern.compile("[\\ud800-\\udbff](?![\\udc00-\\udfff])|(?<![\\ud800-\\udbff])[\\udc00-\\udfff]");
+
     private final String source;
     private final Jsonata jsonata;
     private final JsonataAst ast;
@@ -104,7 +110,10 @@ final class JsonataExpression implements Expression {
         while (root.getCause() != null && root.getCause() != root) {
             root = root.getCause();
         }
-        return root.getMessage() == null ? root.toString() : root.getMessage();
+        String message = root.getMessage() == null ? root.toString() : root.getMessage();
+        // The library quotes the value it choked on, however large, and half characters as they are; this is stored and shown.
+        String shown = message.length() <= MAX_MESSAGE ? message : message.substring(0, MAX_MESSAGE) + "...";
+        return Json.hasLoneSurrogate(shown) ? LONE_SURROGATES.matcher(shown).replaceAll("?") : shown;
     }
 
     private static String brief(String source) {

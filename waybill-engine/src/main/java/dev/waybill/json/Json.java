@@ -203,9 +203,7 @@ public final class Json {
                     pointer(parser));
         }
         if (parser.currentToken() == JsonToken.VALUE_NUMBER_FLOAT) {
-            BigDecimal decimal = new BigDecimal(text);
-            // 5e0 is written as 5, so it is read as 5: what is read again from the store must be the same tree.
-            return decimal.scale() == 0 ? integer(decimal.unscaledValue()) : NODES.numberNode(decimal);
+            return number(new BigDecimal(text));
         }
         return integer(new BigInteger(text));
     }
@@ -213,6 +211,11 @@ public final class Json {
     /** The node that {@link #parse} gives for this integer, so that computed and parsed values are equal trees. */
     public static JsonNode integer(long value) {
         return value == (int) value ? NODES.numberNode((int) value) : NODES.numberNode(value);
+    }
+
+    /** As {@link #integer(long)}: 5e0 is written as 5, so it is read as 5, and what the store gives back is the same tree. */
+    public static JsonNode number(BigDecimal value) {
+        return value.scale() == 0 ? integer(value.unscaledValue()) : NODES.numberNode(value);
     }
 
     private static JsonNode integer(BigInteger value) {
