@@ -197,15 +197,30 @@ public final class Json {
         int mantissaEnd = exponentAt < 0 ? text.length() : exponentAt;
         int digits = mantissaEnd - (text.charAt(0) == '-' ? 1 : 0) - (text.indexOf('.') >= 0 ? 1 : 0);
         if (digits > MAX_NUMBER_DIGITS || (exponentAt >= 0 && exponentTooLarge(text, exponentAt + 1))) {
-            throw WaybillException.badRequest(
-                    "NUMBER_OUT_OF_RANGE",
-                    "a number has more than " + MAX_NUMBER_DIGITS + " digits or an exponent beyond " + MAX_EXPONENT,
-                    pointer(parser));
+            throw outOfRange(parser);
         }
         if (parser.currentToken() == JsonToken.VALUE_NUMBER_FLOAT) {
-            return number(new BigDecimal(text));
+            BigDecimal decimal = new BigDecimal(text);
+            if (!printsWithinBounds(decimal)) {
+                throw outOfRange(parser);
+            }
+            return number(decimal);
         }
         return integer(new BigInteger(text));
+    }
+
+    /** 11e10000 is written as 1.1E+10001, and 1.2e-6 as 0.0000012: what was accepted once must be accepted again. */
+    private static boolean printsWithinBounds(BigDecimal value) {
+        long exponent = value.precision() - 1L - value.scale();
+        boolean plain = value.scale() >= 0 && exponent >= -6;
+        return plain ? Math.max(value.precision(), value.scale() + 1) <= MAX_NUMBER_DIGITS : Math.abs(exponent) <= MAX_EXPONENT;
+    }
+
+    private static WaybillException outOfRange(JsonParser parser) {
+        return WaybillException.badRequest(
+                "NUMBER_OUT_OF_RANGE",
+                "a number has more than " + MAX_NUMBER_DIGITS + " digits or an exponent beyond " + MAX_EXPONENT,
+                pointer(parser));
     }
 
     /** The node that {@link #parse} gives for this integer, so that computed and parsed values are equal trees. */

@@ -34,7 +34,7 @@ class JsonFuzzTest {
 
     @Test
     void anyBytesAreReadOrRefusedAsTheOracleDoes() {
-        Fuzz.check("json-read", 20_000, choices -> {
+        Fuzz.check("json-read", 8_000, choices -> {
             byte[] bytes = choices.oneIn(3)
                     ? JsonOracle.render(choices, JsonOracle.value(choices, 3)).getBytes(StandardCharsets.UTF_8)
                     : choices.pick(CORPUS).getBytes(StandardCharsets.UTF_8);
@@ -60,7 +60,7 @@ class JsonFuzzTest {
 
     @Test
     void equalValuesAndOnlyThoseHaveEqualBytes() {
-        Fuzz.check("json-canonical", 10_000, choices -> {
+        Fuzz.check("json-canonical", 4_000, choices -> {
             Object value = JsonOracle.value(choices, 4);
             JsonNode one = Json.parse(JsonOracle.render(choices, value));
             JsonNode two = Json.parse(JsonOracle.render(choices, value).getBytes(StandardCharsets.UTF_8));
@@ -77,7 +77,7 @@ class JsonFuzzTest {
     @Test
     void dataSurvivesTheWayThroughFrozenParams() {
         List<String> marks = List.of("$secret_text", "$$secret_text", "secret", "masked", "$secret_textual", "$", "x");
-        Fuzz.check("json-secret-text", 10_000, choices -> {
+        Fuzz.check("json-secret-text", 4_000, choices -> {
             JsonNode data = Json.parse(JsonOracle.render(choices, marked(choices, marks, 4)));
             JsonNode frozen = SecretText.escape(data);
             assertThat(SecretText.hasSecrets(frozen)).isFalse();

@@ -148,7 +148,12 @@ public final class JsonOracle {
             require(exponent.length() <= 5 && Integer.parseInt(exponent) <= 10_000);
         }
         require(digits <= 1_000);
-        return decimal(new BigDecimal(text.substring(start, at)));
+        // And so may what it will be written as: 11e10000 becomes 1.1E+10001.
+        BigDecimal value = new BigDecimal(text.substring(start, at));
+        String written = value.toString();
+        int exponentAt = written.indexOf('E');
+        require(exponentAt < 0 ? written.replaceAll("[-.]", "").length() <= 1_000 : Math.abs(Integer.parseInt(written.substring(exponentAt + 1))) <= 10_000);
+        return decimal(value);
     }
 
     private int digits(int most) throws Refused {
