@@ -52,12 +52,12 @@ final class JsonataExpression implements Expression {
             }
             return new JsonataExpression(source, jsonata, ast, FastExpression.of(root));
         } catch (JException e) {
-            throw new InvalidValueException("EXPRESSION_INVALID", "the expression does not parse: " + e.getMessage() + " in: " + brief(source));
+            throw new InvalidValueException("EXPRESSION_INVALID", "the expression does not parse: " + shown(e.getMessage(), MAX_MESSAGE) + " in: " + brief(source));
         } catch (StackOverflowError e) {
             throw new InvalidValueException("EXPRESSION_INVALID", "the expression is nested too deeply");
         } catch (RuntimeException e) {
             // The library's parser answers some malformed texts with index and null pointer errors.
-            throw new InvalidValueException("EXPRESSION_INVALID", "the expression does not parse (" + e + ") in: " + brief(source));
+            throw new InvalidValueException("EXPRESSION_INVALID", "the expression does not parse (" + shown(e.toString(), MAX_MESSAGE) + ") in: " + brief(source));
         }
     }
 
@@ -110,14 +110,18 @@ final class JsonataExpression implements Expression {
         while (root.getCause() != null && root.getCause() != root) {
             root = root.getCause();
         }
-        String message = root.getMessage() == null ? root.toString() : root.getMessage();
-        // The library quotes the value it choked on, however large, and half characters as they are; this is stored and shown.
-        String shown = message.length() <= MAX_MESSAGE ? message : message.substring(0, MAX_MESSAGE) + "...";
-        return Json.hasLoneSurrogate(shown) ? LONE_SURROGATES.matcher(shown).replaceAll("?") : shown;
+        return shown(root.getMessage() == null ? root.toString() : root.getMessage(), MAX_MESSAGE);
     }
 
     private static String brief(String source) {
-        return source.length() <= 120 ? source : source.substring(0, 117) + "...";
+        return shown(source, 120);
+    }
+
+    /** The library quotes what it choked on, however large, and half characters as they are; this is stored and shown. */
+    private static String shown(@Nullable String text, int most) {
+        String whole = String.valueOf(text);
+        String cut = whole.length() <= most ? whole : whole.substring(0, most - 3) + "...";
+        return Json.hasLoneSurrogate(cut) ? LONE_SURROGATES.matcher(cut).replaceAll("?") : cut;
     }
 
     /** Whether it reads the attempt, the instance or anything else that changes between attempts and runs. */

@@ -60,7 +60,7 @@ class SequenceFuzzTest {
     void anyDocumentIsReadOrRefusedWithFaultsThatPointAtSomething() {
         JsonNode corpus = Json.parse(EVERYTHING);
         assertThat(SequenceParser.validate(corpus).faults()).isEmpty();
-        Fuzz.check("sequence-tree", 4_000, choices -> {
+        Fuzz.check("sequence-tree", 800, choices -> {
             JsonNode document = corpus.deepCopy();
             for (int changes = 1 + choices.below(4); changes > 0; changes--) {
                 change(choices, document, corpus);
@@ -72,7 +72,7 @@ class SequenceFuzzTest {
     @Test
     void anyBytesAreReadOrRefused() {
         byte[] corpus = EVERYTHING.getBytes(StandardCharsets.UTF_8);
-        Fuzz.check("sequence-bytes", 4_000, choices -> {
+        Fuzz.check("sequence-bytes", 1_500, choices -> {
             byte[] bytes = choices.mutate(corpus, VALUES);
             JsonNode document;
             try {

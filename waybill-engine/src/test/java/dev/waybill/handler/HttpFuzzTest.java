@@ -57,7 +57,7 @@ class HttpFuzzTest {
             }
         })) {
             HttpCalls calls = HttpCalls.to(server);
-            Fuzz.check("http-reply", 1_500, choices -> {
+            Fuzz.check("http-reply", 600, choices -> {
                 byte[] bytes = reply(choices).getBytes(StandardCharsets.ISO_8859_1);
                 boolean whole = choices.oneIn(3);
                 bytes = whole ? bytes : choices.mutate(bytes, TOKENS);
@@ -241,7 +241,7 @@ class HttpFuzzTest {
             connection.untilClientIsGone();
         })) {
             HttpCalls calls = HttpCalls.to(server);
-            Fuzz.check("http-request", 1_500, choices -> {
+            Fuzz.check("http-request", 1_000, choices -> {
                 ObjectNode params = Json.NODES.objectNode().put("url", server.url("/")).put("body", "b");
                 if (choices.oneIn(4)) {
                     params.put("method", choices.oneIn(2) ? choices.text(8, false) : choices.pick(List.of("PUT", "patch", "TRACE", "CONNECT", "PO ST", "DELETE\r\nX: y", "x", "\u00dfet")));

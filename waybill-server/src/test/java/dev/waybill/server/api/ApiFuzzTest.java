@@ -46,7 +46,7 @@ class ApiFuzzTest {
                     .filter(endpoint -> !endpoint.path().contains("stream") && !endpoint.path().endsWith("/drain") && !endpoint.operationId().equals("ready"))
                     .toList();
             String[] before = {rows(lab)};
-            Fuzz.check("api", 1_500, choices -> {
+            Fuzz.check("api", 500, choices -> {
                 byte[] request = request(choices, choices.pick(endpoints));
                 String shown = new String(request, StandardCharsets.ISO_8859_1);
                 String answer = lab.http().raw(request);
