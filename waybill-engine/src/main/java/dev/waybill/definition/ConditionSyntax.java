@@ -5,8 +5,12 @@ package dev.waybill.definition;
  * {@code (x ? false : true)} and not {@code $not(x)}, which is undefined where x is: who writes {@code !data.done} means true then.
  */
 final class ConditionSyntax {
+    /** Brackets and negations inside one another: each costs stack. */
+    private static final int MAX_NESTING = 200;
+
     private final String source;
     private int at;
+    private int nesting;
     /** Whether what was read last ends an operand: a slash then divides, else it starts a regular expression. */
     private boolean operandEnded;
 
@@ -14,12 +18,13 @@ final class ConditionSyntax {
         this.source = source;
     }
 
-    static String toJsonata(String source) {
+    /** @throws InvalidValueException EXPRESSION_INVALID when it is nested too deeply */
+    static String toJsonata(String source) throws InvalidValueException {
         return new ConditionSyntax(source).until('\0');
     }
 
     /** Rewrites up to the closing bracket {@code end}, which is consumed and not returned. */
-    private String until(char end) {
+    private String until(char end) throws InvalidValueException {
         StringBuilder out = new StringBuilder();
         while (at < source.length()) {
             char c = source.charAt(at);
@@ -32,7 +37,7 @@ final class ConditionSyntax {
         return out.toString();
     }
 
-    private String next() {
+    private String next() throws InvalidValueException {
         char c = source.charAt(at);
         if (c == '"' || c == '\'' || c == '`') {
             operandEnded = true;
@@ -63,7 +68,9 @@ final class ConditionSyntax {
         }
         if (c == '!' && !operandEnded) {
             at++;
+            deeper();
             String operand = operand();
+            nesting--;
             // With nothing to negate the '!' stays, so that the JSONata parser says so.
             return operand.isEmpty() ? "!" : "(" + operand + " ? false : true)";
         }
@@ -87,11 +94,13 @@ final class ConditionSyntax {
         return word;
     }
 
-    private String bracket(char open) {
+    private String bracket(char open) throws InvalidValueException {
         char close = open == '(' ? ')' : open == '[' ? ']' : '}';
         at++;
         operandEnded = false;
+        deeper();
         String inside = until(close);
+        nesting--;
         operandEnded = true;
         // An unclosed bracket stays unclosed, so that the JSONata parser says so.
         boolean closed = source.charAt(at - 1) == close;
@@ -99,7 +108,7 @@ final class ConditionSyntax {
     }
 
     /** What a {@code !} negates: one path, call, bracket or literal, with everything that follows it without white space or operator. */
-    private String operand() {
+    private String operand() throws InvalidValueException {
         StringBuilder out = new StringBuilder();
         while (at < source.length() && Character.isWhitespace(source.charAt(at))) {
             at++;
@@ -119,6 +128,12 @@ final class ConditionSyntax {
         }
         operandEnded = true;
         return out.toString();
+    }
+
+    private void deeper() throws InvalidValueException {
+        if (++nesting > MAX_NESTING) {
+            throw new InvalidValueException("EXPRESSION_INVALID", "the condition is nested deeper than " + MAX_NESTING);
+        }
     }
 
     private String operator(int length, String replacement) {

@@ -1,5 +1,6 @@
 package dev.waybill.definition;
 
+import dev.waybill.json.CaseMapping;
 import dev.waybill.json.Json;
 import dev.waybill.model.Problem;
 import java.math.BigDecimal;
@@ -13,7 +14,6 @@ import java.security.NoSuchAlgorithmException;
 import java.util.Base64;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.function.Predicate;
 import tools.jackson.databind.JsonNode;
@@ -57,8 +57,8 @@ final class Filters {
             return value;
         }
         return switch (name) {
-            case "upper" -> text(text(name, value).toUpperCase(Locale.ROOT));
-            case "lower" -> text(text(name, value).toLowerCase(Locale.ROOT));
+            case "upper" -> text(CaseMapping.upper(text(name, value)));
+            case "lower" -> text(CaseMapping.lower(text(name, value)));
             case "trim" -> text(text(name, value).strip());
             case "url_encode" -> text(URLEncoder.encode(text(name, value), StandardCharsets.UTF_8).replace("+", "%20"));
             case "base64" -> text(Base64.getEncoder().encodeToString(text(name, value).getBytes(StandardCharsets.UTF_8)));
@@ -68,7 +68,7 @@ final class Filters {
             case "truncate" -> truncate(text(name, value), arguments.getFirst());
             case "split" -> split(text(name, value), Template.render(arguments.getFirst()));
             case "join" -> join(value, arguments.isEmpty() ? "," : Template.render(arguments.getFirst()));
-            case "abs" -> number(value, number(name, value).abs());
+            case "abs" -> number(number(name, value).abs());
             case "round" -> round(value, arguments);
             default -> throw new IllegalStateException("not a filter: " + name);
         };
@@ -149,17 +149,17 @@ final class Filters {
                 ? 0
                 : require("round", arguments.getFirst(), node -> node.isInt() && node.intValue() >= 0 && node.intValue() <= 100, "places 0..100").intValue();
         BigDecimal number = number("round", value);
-        return value.isIntegralNumber() ? value : number(value, number.setScale(places, RoundingMode.HALF_UP));
+        return value.isIntegralNumber() ? value : number(number.setScale(places, RoundingMode.HALF_UP));
     }
 
-    private static JsonNode number(JsonNode like, BigDecimal number) {
-        boolean integer = like.isIntegralNumber() || number.scale() <= 0 && number.precision() - number.scale() <= 18;
-        if (!integer) {
-            return Json.NODES.numberNode(number);
+    private static JsonNode number(BigDecimal number) throws EvaluationException {
+        // More digits could be stored and not be read again.
+        if (number.precision() > Json.MAX_NUMBER_DIGITS) {
+            throw new EvaluationException(
+                    Problem.of("EXPRESSION_BOUND", "a number has more than " + Json.MAX_NUMBER_DIGITS + " digits"));
         }
-        return like.isBigInteger() || number.precision() - number.scale() > 18
-                ? Json.NODES.numberNode(number.toBigInteger())
-                : Json.integer(number.longValueExact());
+        boolean plain = number.scale() <= 0 && number.precision() - number.scale() <= 18;
+        return Json.number(plain ? number.setScale(0) : number);
     }
 
     static void bound(long length) throws EvaluationException {

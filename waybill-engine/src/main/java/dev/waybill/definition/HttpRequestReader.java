@@ -2,15 +2,14 @@ package dev.waybill.definition;
 
 import dev.waybill.definition.Sequence.Effect;
 import dev.waybill.definition.Values.Compiled;
+import dev.waybill.json.CaseMapping;
 import dev.waybill.json.Json;
 import dev.waybill.json.SecretText;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
@@ -19,13 +18,6 @@ import tools.jackson.databind.JsonNode;
  * sequence is published, never dropped when it runs.
  */
 final class HttpRequestReader {
-    /** RFC 9110, section 5.6.2. */
-    private static final Pattern TOKEN = Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+");
-
-    /** The transport's own: who sets them by hand asks for request smuggling or a lie about the length. */
-    private static final Set<String> FORBIDDEN =
-            Set.of("host", "content-length", "transfer-encoding", "connection", "te", "upgrade", "expect", "trailer", "keep-alive");
-
     private static final String KEY_HEADER = "idempotency-key";
 
     private final Faults faults;
@@ -50,8 +42,11 @@ final class HttpRequestReader {
         if (!params.hasNonNull("url")) {
             faults.add("PARAM_INVALID", pointer, "http_request needs a url");
         }
-        if (params.get("method") instanceof JsonNode method && method.isString() && constant(method) && !TOKEN.matcher(method.stringValue()).matches()) {
-            faults.add("PARAM_INVALID", pointer + "/method", "not an HTTP method: " + method.stringValue());
+        if (params.get("method") instanceof JsonNode method && method.isString() && constant(method)) {
+            String fault = HeaderRules.methodFault(method.stringValue());
+            if (fault != null) {
+                faults.add("PARAM_INVALID", pointer + "/method", fault);
+            }
         }
         List<String> names = new ArrayList<>();
         List<Compiled> compiled = new ArrayList<>();
@@ -78,7 +73,7 @@ final class HttpRequestReader {
             String name = header.getKey();
             String at = pointer + "/" + Pointers.escape(name);
             checkName(name, at);
-            if (!seen.add(name.toLowerCase(Locale.ROOT))) {
+            if (!seen.add(CaseMapping.lower(name))) {
                 faults.add("HEADER_INVALID", at, "the header " + name + " is given twice");
             }
             if (name.equalsIgnoreCase(declared)) {
@@ -93,8 +88,8 @@ final class HttpRequestReader {
     private Compiled header(JsonNode node, String at, boolean identity, Set<String> variables) {
         if (!node.isString() && !node.isNumber() && !node.isBoolean()) {
             faults.add("HEADER_INVALID", at, "the value of a header is a string, a number or a boolean");
-        } else if (constant(node) && node.asString().chars().anyMatch(c -> c < 0x20 && c != '\t' || c == 0x7f)) {
-            faults.add("HEADER_INVALID", at, "the value of a header must not hold control characters");
+        } else if (constant(node) && HeaderRules.valueFault(node.asString()) instanceof String fault) {
+            faults.add("HEADER_INVALID", at, "the header has " + fault);
         }
         if (!identity) {
             return values.value(node, at, variables);
@@ -104,10 +99,9 @@ final class HttpRequestReader {
     }
 
     void checkName(String name, String pointer) {
-        String lower = name.toLowerCase(Locale.ROOT);
-        if (!TOKEN.matcher(name).matches()) {
+        if (!HeaderRules.isToken(name)) {
             faults.add("HEADER_INVALID", pointer, "not a header name: " + name);
-        } else if (FORBIDDEN.contains(lower) || lower.startsWith("proxy-") || lower.startsWith("waybill-")) {
+        } else if (HeaderRules.isForbidden(name)) {
             faults.add("HEADER_FORBIDDEN", pointer, "the header " + name + " is set by the transport and cannot be set by a step");
         }
     }

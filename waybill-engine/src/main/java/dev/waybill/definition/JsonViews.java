@@ -235,7 +235,7 @@ final class JsonViews {
             }
             return number == Math.rint(number) && Math.abs(number) <= 1L << 53
                     ? Json.integer((long) number)
-                    : Json.NODES.numberNode(new BigDecimal(Double.toString(number)));
+                    : Json.number(new BigDecimal(Double.toString(number)));
         }
 
         private void spend(int bytes) {

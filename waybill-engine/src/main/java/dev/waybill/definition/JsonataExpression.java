@@ -6,12 +6,18 @@ import com.dashjoin.jsonata.Parser;
 import com.dashjoin.jsonata.Parser.Symbol;
 import dev.waybill.definition.JsonViews.Result;
 import dev.waybill.definition.JsonViews.ScopeMap;
+import dev.waybill.json.Json;
 import dev.waybill.model.Problem;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /** A compiled JSONata expression. */
 final class JsonataExpression implements Expression {
+    private static final int MAX_MESSAGE = 500;
+    private static final Pattern LONE_SURROGATES =
+            Pattern.compile("[\\ud800-\\udbff](?![\\udc00-\\udfff])|(?<![\\ud800-\\udbff])[\\udc00-\\udfff]");
+
     private final String source;
     private final Jsonata jsonata;
     private final JsonataAst ast;
@@ -46,12 +52,12 @@ final class JsonataExpression implements Expression {
             }
             return new JsonataExpression(source, jsonata, ast, FastExpression.of(root));
         } catch (JException e) {
-            throw new InvalidValueException("EXPRESSION_INVALID", "the expression does not parse: " + e.getMessage() + " in: " + brief(source));
+            throw new InvalidValueException("EXPRESSION_INVALID", "the expression does not parse: " + shown(e.getMessage(), MAX_MESSAGE) + " in: " + brief(source));
         } catch (StackOverflowError e) {
             throw new InvalidValueException("EXPRESSION_INVALID", "the expression is nested too deeply");
         } catch (RuntimeException e) {
             // The library's parser answers some malformed texts with index and null pointer errors.
-            throw new InvalidValueException("EXPRESSION_INVALID", "the expression does not parse (" + e + ") in: " + brief(source));
+            throw new InvalidValueException("EXPRESSION_INVALID", "the expression does not parse (" + shown(e.toString(), MAX_MESSAGE) + ") in: " + brief(source));
         }
     }
 
@@ -104,11 +110,18 @@ final class JsonataExpression implements Expression {
         while (root.getCause() != null && root.getCause() != root) {
             root = root.getCause();
         }
-        return root.getMessage() == null ? root.toString() : root.getMessage();
+        return shown(root.getMessage() == null ? root.toString() : root.getMessage(), MAX_MESSAGE);
     }
 
     private static String brief(String source) {
-        return source.length() <= 120 ? source : source.substring(0, 117) + "...";
+        return shown(source, 120);
+    }
+
+    /** The library quotes what it choked on, however large, and half characters as they are; this is stored and shown. */
+    private static String shown(@Nullable String text, int most) {
+        String whole = String.valueOf(text);
+        String cut = whole.length() <= most ? whole : whole.substring(0, most - 3) + "...";
+        return Json.hasLoneSurrogate(cut) ? LONE_SURROGATES.matcher(cut).replaceAll("?") : cut;
     }
 
     /** Whether it reads the attempt, the instance or anything else that changes between attempts and runs. */

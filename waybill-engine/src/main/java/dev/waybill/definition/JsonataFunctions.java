@@ -4,6 +4,7 @@ import com.dashjoin.jsonata.Functions;
 import com.dashjoin.jsonata.JException;
 import com.dashjoin.jsonata.Jsonata;
 import com.dashjoin.jsonata.Utils;
+import dev.waybill.json.CaseMapping;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -18,15 +19,28 @@ import org.jspecify.annotations.Nullable;
  * states it; each watches the evaluation's clock and the size of what it builds.
  */
 final class JsonataFunctions {
-    private static final Map<String, String> SIGNATURES = Map.of(
-            "pad", "<s-ns?:s>",
-            "join", "<a<s>s?:s>",
-            "match", "<s-fn?:a<o>>",
-            "contains", "<s-(sf):b>",
-            "replace", "<s-(sf)(sf)n?:s>",
-            "split", "<s-(sf)n?:a<s>>",
-            "clone", "<(oa)-:o>");
+    private static final Map<String, String> SIGNATURES = Map.ofEntries(
+            Map.entry("pad", "<s-ns?:s>"),
+            Map.entry("join", "<a<s>s?:s>"),
+            Map.entry("match", "<s-fn?:a<o>>"),
+            Map.entry("contains", "<s-(sf):b>"),
+            Map.entry("replace", "<s-(sf)(sf)n?:s>"),
+            Map.entry("split", "<s-(sf)n?:a<s>>"),
+            Map.entry("clone", "<(oa)-:o>"),
+            Map.entry("lowercase", "<s-:s>"),
+            Map.entry("uppercase", "<s-:s>"),
+            Map.entry("formatNumber", "<n-so?:s>"),
+            Map.entry("formatInteger", "<n-s:s>"),
+            Map.entry("parseInteger", "<s-s:n>"),
+            Map.entry("fromMillis", "<n-s?s?:s>"),
+            Map.entry("toMillis", "<s-s?:n>"));
     private static final Set<String> NAMES = SIGNATURES.keySet();
+
+    /** Characters of a picture string, as in {@code [Y0001]-[M01]}. */
+    private static final int MAX_PICTURE = 256;
+
+    /** A width of four digits and more, as in {@code [Y,1000000000]}: the library pads to it, one character and one copy at a time. */
+    private static final Pattern WIDE = Pattern.compile("[1-9][0-9]{3}");
 
     private final Evaluation evaluation;
 
@@ -54,6 +68,13 @@ final class JsonataFunctions {
             case "replace" -> (_, args) -> replace(text(args, 0), args.get(1), args.get(2), number(args, 3));
             case "split" -> (_, args) -> split(text(args, 0), args.get(1), number(args, 2));
             case "clone" -> (_, args) -> copy(args.getFirst());
+            case "lowercase" -> (_, args) -> text(args, 0) instanceof String text ? CaseMapping.lower(text) : null;
+            case "uppercase" -> (_, args) -> text(args, 0) instanceof String text ? CaseMapping.upper(text) : null;
+            case "formatNumber" -> (_, args) -> Functions.formatNumber(amount(args), picture(args), args.get(2) instanceof Map<?, ?> map ? map : null);
+            case "formatInteger" -> (_, args) -> Functions.formatInteger(amount(args), picture(args));
+            case "parseInteger" -> (_, args) -> Functions.parseInteger(text(args, 0), picture(args));
+            case "fromMillis" -> (_, args) -> Functions.dateTimeFromMillis(amount(args), picture(args), text(args, 2));
+            case "toMillis" -> (_, args) -> Functions.dateTimeToMillis(text(args, 0), picture(args));
             default -> throw new IllegalArgumentException(name);
         };
     }
@@ -64,6 +85,18 @@ final class JsonataFunctions {
 
     private static @Nullable Integer number(List<?> args, int index) {
         return index < args.size() && args.get(index) instanceof Number number ? (int) Math.floor(number.doubleValue()) : null;
+    }
+
+    private static @Nullable Number amount(List<?> args) {
+        return args.getFirst() instanceof Number number ? number : null;
+    }
+
+    private @Nullable String picture(List<?> args) {
+        String picture = text(args, 1);
+        if (picture != null && (picture.length() > MAX_PICTURE || WIDE.matcher(picture).find())) {
+            throw evaluation.stop("EXPRESSION_BOUND", "a picture is longer than " + MAX_PICTURE + " characters or asks for more than 999");
+        }
+        return picture;
     }
 
     private @Nullable String pad(@Nullable String text, @Nullable Integer width, @Nullable String fill) {

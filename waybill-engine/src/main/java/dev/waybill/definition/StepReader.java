@@ -53,7 +53,7 @@ final class StepReader {
         boolean keyHeader = false;
         boolean reads = false;
         if (handler.equals("http_request")) {
-            HttpRequestReader.Request request = http.read(params, fields.at("params"), effect, variables);
+            HttpRequestReader.Request request = http.read(params, params == null ? fields.pointer : fields.at("params"), effect, variables);
             compiled = request.params();
             keyHeader = request.keyHeader();
             reads = request.reads();

@@ -22,7 +22,8 @@ final class Template {
             "data", "context", "config", "outputs", "steps", "payload", "input", "state", "runtime", "item", "index", "status", "headers",
             "body", "key", "_error", "secrets");
 
-    private static final Pattern PATH = Pattern.compile("[A-Za-z_][\\w$-]*(\\.[\\w$-]+)*");
+    /** Possessive: a group that may give back costs stack for every repetition. */
+    private static final Pattern PATH = Pattern.compile("[A-Za-z_][\\w$-]*(?:\\.[\\w$-]+)*+");
     private static final Pattern CALL = Pattern.compile("([A-Za-z_]\\w*)\\s*\\((.*)\\)", Pattern.DOTALL);
     private static final Pattern INDEX = Pattern.compile("\\[(\\d+)]");
     private static final Pattern NUMBER = Pattern.compile("-?(0|[1-9]\\d{0,17})(\\.\\d{1,18})?");

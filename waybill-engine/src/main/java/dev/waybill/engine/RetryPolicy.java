@@ -34,9 +34,13 @@ final class RetryPolicy {
 
     /** initial x multiplier^k, capped; with jitter j a share of up to j of it is taken off at random. */
     static long backoff(Retry retry, int k, RandomGenerator random) {
+        if (retry.initialBackoff().isZero()) {
+            // And not 0 x infinity, which is no number.
+            return 0;
+        }
         double grown = retry.initialBackoff().toMillis() * Math.pow(retry.backoffMultiplier(), Math.max(0, k));
         long cap = retry.maxBackoff().isPositive() ? retry.maxBackoff().toMillis() : MAX_BACKOFF_MILLIS;
-        long millis = (long) Math.min(Double.isNaN(grown) ? cap : grown, Math.min(cap, MAX_BACKOFF_MILLIS));
+        long millis = (long) Math.min(grown, Math.min(cap, MAX_BACKOFF_MILLIS));
         if (retry.jitter() <= 0 || millis == 0) {
             return millis;
         }

@@ -1,5 +1,6 @@
 package dev.waybill.handler;
 
+import dev.waybill.definition.HeaderRules;
 import dev.waybill.json.Json;
 import dev.waybill.model.Problem;
 import java.util.ArrayList;
@@ -8,41 +9,27 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Which header fields can be sent as written (RFC 9110 section 5, case A34). What cannot be sent is refused, never dropped: without its
+ * The header fields of a step as they will be sent, by {@link HeaderRules}. What cannot be sent is refused, never dropped: without its
  * key a safe call is an unsafe one. Messages name the field and never quote a value.
  */
 public final class HttpHeaders {
     static final String PARAM_INVALID = "PARAM_INVALID";
 
-    private static final Pattern TOKEN = Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+");
-    /** They belong to the transport: framing, routing and the connection; or they ask for an answer it does not read. */
-    private static final Set<String> FORBIDDEN = Set.of(
-            "host", "content-length", "transfer-encoding", "connection", "keep-alive", "te", "trailer", "upgrade", "expect",
-            "accept-encoding");
-
     private HttpHeaders() {}
 
     /** What is wrong with a header's name, or null; for publish-time checks too. */
     public static @Nullable Problem nameFault(String name) {
-        if (!TOKEN.matcher(name).matches()) return invalid("a header name is not a token of RFC 9110");
-        String lower = name.toLowerCase(Locale.ROOT);
-        if (FORBIDDEN.contains(lower) || lower.startsWith("proxy-") || lower.startsWith("waybill-")) {
-            return invalid("header " + name + " belongs to the transport and cannot be set");
-        }
-        return null;
+        if (!HeaderRules.isToken(name)) return invalid("a header name is not a token of RFC 9110");
+        return HeaderRules.isForbidden(name) ? invalid("header " + name + " belongs to the transport and cannot be set") : null;
     }
 
     static @Nullable Problem valueFault(String name, String value) {
-        boolean control = value.chars().anyMatch(c -> c < 0x20 || (c >= 0x7f && c < 0xa0));
-        if (control || Json.hasLoneSurrogate(value)) {
-            return invalid("header " + name + " has a control character or a broken one in its value");
-        }
-        return null;
+        String fault = HeaderRules.valueFault(value);
+        return fault == null ? null : invalid("header " + name + " has " + fault);
     }
 
     /** A key that HTTP would trim is another key at the provider (case A29). */

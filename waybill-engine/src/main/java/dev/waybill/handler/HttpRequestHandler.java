@@ -1,5 +1,6 @@
 package dev.waybill.handler;
 
+import dev.waybill.definition.HeaderRules;
 import dev.waybill.json.Json;
 import dev.waybill.json.Redactor;
 import dev.waybill.json.SecretText;
@@ -43,9 +44,7 @@ public final class HttpRequestHandler implements EffectHandler {
     public static final String EFFECT_ID_HEADER = "Waybill-Effect-Id";
 
     private static final Set<String> PARAMS = Set.of("url", "method", "headers", "body", "timeout_ms", "read");
-    private static final Pattern METHOD = Pattern.compile("[A-Za-z-]{1,32}");
     private static final Set<String> WITHOUT_BODY = Set.of("GET", "HEAD");
-    private static final Set<String> NOT_SENT = Set.of("CONNECT", "TRACE");
     /** Methods for which an absent body is an empty one, with Content-Length: 0 (RFC 9110 section 8.6). */
     private static final Set<String> WITH_BODY = Set.of("POST", "PUT", "PATCH", "PROPPATCH", "REPORT", "QUERY");
     /** The part of a URL that names the host, complete. */
@@ -66,7 +65,7 @@ public final class HttpRequestHandler implements EffectHandler {
     public boolean readOnly(JsonNode params) {
         JsonNode method = params.path("method");
         boolean reads = method.isString()
-                ? WITHOUT_BODY.contains(method.stringValue().toUpperCase(Locale.ROOT))
+                ? HeaderRules.methodFault(method.stringValue()) == null && WITHOUT_BODY.contains(method.stringValue().toUpperCase(Locale.ROOT))
                 : absent(method) && absent(params.path("body"));
         JsonNode read = params.path("read");
         return reads && read.isBoolean() && read.booleanValue();
@@ -148,11 +147,10 @@ public final class HttpRequestHandler implements EffectHandler {
 
     private static String method(JsonNode method, boolean hasBody) throws StepFailure {
         if (absent(method)) return hasBody ? "POST" : "GET";
-        if (!method.isString() || !METHOD.matcher(method.stringValue()).matches()) {
-            throw new StepFailure(HttpHeaders.invalid("method must be the name of an HTTP method"));
-        }
+        if (!method.isString()) throw new StepFailure(HttpHeaders.invalid("method must be the name of an HTTP method"));
+        String fault = HeaderRules.methodFault(method.stringValue());
+        if (fault != null) throw new StepFailure(HttpHeaders.invalid(fault));
         String name = method.stringValue().toUpperCase(Locale.ROOT);
-        if (NOT_SENT.contains(name)) throw new StepFailure(HttpHeaders.invalid("method " + name + " is not sent"));
         if (hasBody && WITHOUT_BODY.contains(name)) throw new StepFailure(HttpHeaders.invalid(name + " carries no body"));
         return name;
     }

@@ -3,7 +3,6 @@ package dev.waybill.json;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -67,7 +66,7 @@ public final class Fingerprints {
         }
         ObjectNode stable = Json.NODES.objectNode();
         for (Map.Entry<String, JsonNode> header : headers.properties()) {
-            String name = header.getKey().toLowerCase(Locale.ROOT);
+            String name = CaseMapping.lower(header.getKey());
             if (!VOLATILE_HEADERS.contains(name)) {
                 stable.set(name, header.getValue());
             }
@@ -100,7 +99,7 @@ public final class Fingerprints {
         if (headers != null) {
             ObjectNode cleanHeaders = null;
             for (Map.Entry<String, JsonNode> header : headers.properties()) {
-                String name = header.getKey().toLowerCase(Locale.ROOT);
+                String name = CaseMapping.lower(header.getKey());
                 if (CREDENTIAL_HEADERS.contains(name) && !SecretText.hasSecrets(header.getValue())) {
                     cleanHeaders = cleanHeaders == null ? shallow(headers) : cleanHeaders;
                     cleanHeaders.set(header.getKey(), SecretText.of(List.of(new SecretText.Part.Masked(name))));
@@ -141,7 +140,7 @@ public final class Fingerprints {
         JsonNode headers = headers(frozen);
         if (headers != null) {
             headers.properties().forEach(header -> {
-                String name = header.getKey().toLowerCase(Locale.ROOT);
+                String name = CaseMapping.lower(header.getKey());
                 if (CREDENTIAL_HEADERS.contains(name) && header.getValue().isString()) {
                     String value = header.getValue().stringValue();
                     found.put(name, value);
@@ -170,14 +169,14 @@ public final class Fingerprints {
         String host = authority.substring(authority.lastIndexOf('@') + 1);
         // A secret's name is case-sensitive; a host name is not.
         String origin = (url.substring(0, authorityStart) + host);
-        origin = origin.contains("{{") ? origin : origin.toLowerCase(Locale.ROOT);
+        origin = origin.contains("{{") ? origin : CaseMapping.lower(origin);
         String defaultPort = origin.startsWith("https://") ? ":443" : origin.startsWith("http://") ? ":80" : " ";
         return (origin.endsWith(defaultPort) ? origin.substring(0, origin.length() - defaultPort.length()) : origin) + path;
     }
 
     /** Whether a query parameter of this name carries a credential; hyphens, underscores, dots and case do not matter. */
     static boolean namesCredential(String parameter) {
-        String name = parameter.toLowerCase(Locale.ROOT).replaceAll("%5f|%2d|%2e|[-_.]", "");
+        String name = CaseMapping.lower(parameter).replaceAll("%5f|%2d|%2e|[-_.]", "");
         return CREDENTIAL_NAMES.contains(name) || CREDENTIAL_ENDINGS.stream().anyMatch(name::endsWith);
     }
 

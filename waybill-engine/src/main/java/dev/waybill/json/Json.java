@@ -197,21 +197,44 @@ public final class Json {
         int mantissaEnd = exponentAt < 0 ? text.length() : exponentAt;
         int digits = mantissaEnd - (text.charAt(0) == '-' ? 1 : 0) - (text.indexOf('.') >= 0 ? 1 : 0);
         if (digits > MAX_NUMBER_DIGITS || (exponentAt >= 0 && exponentTooLarge(text, exponentAt + 1))) {
-            throw WaybillException.badRequest(
-                    "NUMBER_OUT_OF_RANGE",
-                    "a number has more than " + MAX_NUMBER_DIGITS + " digits or an exponent beyond " + MAX_EXPONENT,
-                    pointer(parser));
+            throw outOfRange(parser);
         }
         if (parser.currentToken() == JsonToken.VALUE_NUMBER_FLOAT) {
-            return NODES.numberNode(new BigDecimal(text));
+            BigDecimal decimal = new BigDecimal(text);
+            if (!printsWithinBounds(decimal)) {
+                throw outOfRange(parser);
+            }
+            return number(decimal);
         }
-        BigInteger value = new BigInteger(text);
-        return value.bitLength() < 64 ? NODES.numberNode(value.longValue()) : NODES.numberNode(value);
+        return integer(new BigInteger(text));
+    }
+
+    /** 11e10000 is written as 1.1E+10001, and 1.2e-6 as 0.0000012: what was accepted once must be accepted again. */
+    private static boolean printsWithinBounds(BigDecimal value) {
+        long exponent = value.precision() - 1L - value.scale();
+        boolean plain = value.scale() >= 0 && exponent >= -6;
+        return plain ? Math.max(value.precision(), value.scale() + 1) <= MAX_NUMBER_DIGITS : Math.abs(exponent) <= MAX_EXPONENT;
+    }
+
+    private static WaybillException outOfRange(JsonParser parser) {
+        return WaybillException.badRequest(
+                "NUMBER_OUT_OF_RANGE",
+                "a number has more than " + MAX_NUMBER_DIGITS + " digits or an exponent beyond " + MAX_EXPONENT,
+                pointer(parser));
     }
 
     /** The node that {@link #parse} gives for this integer, so that computed and parsed values are equal trees. */
     public static JsonNode integer(long value) {
         return value == (int) value ? NODES.numberNode((int) value) : NODES.numberNode(value);
+    }
+
+    /** As {@link #integer(long)}: 5e0 is written as 5, so it is read as 5, and what the store gives back is the same tree. */
+    public static JsonNode number(BigDecimal value) {
+        return value.scale() == 0 ? integer(value.unscaledValue()) : NODES.numberNode(value);
+    }
+
+    private static JsonNode integer(BigInteger value) {
+        return value.bitLength() < 64 ? integer(value.longValue()) : NODES.numberNode(value);
     }
 
     private static boolean exponentTooLarge(String text, int from) {

@@ -344,4 +344,17 @@ class SequenceParserTest {
                 .containsExactlyInAnyOrder("/id", "/a/1");
         assertThat(Schemas.violations(schema, Json.parse("{\"b\":1}"))).hasSize(2);
     }
+
+    @Test
+    void whatTheTransportRefusesIsRefusedAtPublish() {
+        assertThat(only(http("\"headers\":{\"Accept-Encoding\":\"gzip\"}")).code()).isEqualTo("HEADER_FORBIDDEN");
+        assertThat(only(http("\"headers\":{\"X\":\"a\\tb\"}")).code()).isEqualTo("HEADER_INVALID");
+        assertThat(only(http("\"headers\":{\"X\":\"a\\u00a0\"}")).code()).isEqualTo("HEADER_INVALID");
+        assertThat(only(http("\"method\":\"TRACE\"")).pointer()).isEqualTo("/blocks/0/params/method");
+    }
+
+    @Test
+    void paramsThatAreMissingAreAFaultOfTheStep() {
+        assertThat(only("{\"id\":\"a\",\"type\":\"step\",\"handler\":\"http_request\"}").pointer()).isEqualTo("/blocks/0");
+    }
 }

@@ -408,4 +408,25 @@ class HttpFieldCasesTest {
             return socket.getLocalPort();
         }
     }
+
+    @Test
+    void aFramingHeaderWithAStrayCharacterProvesNoBody() throws IOException {
+        for (String stray : new String[] {"\rContent-Length: 3", "Content-Length\u000b: 3", "Transfer-Encoding : chunked"}) {
+            try (FaultServer provider = answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" + stray + "\r\n\r\n")) {
+                assertThat(HttpCalls.to(provider).call(HttpCalls.post(provider.url("/charge")))).as(stray).isInstanceOf(Outcome.OutputLost.class);
+            }
+        }
+    }
+
+    @Test
+    void a29AKeyThatTheClientWouldTrimIsRefused() throws IOException {
+        try (FaultServer provider = answering(answer("200 OK", "", ""))) {
+            for (String key : new String[] {"k\u00a0", "\u2003k", "k\u3000 "}) {
+                HttpCalls calls = HttpCalls.to(provider);
+                calls.key = key;
+                assertThat(calls.refused(HttpCalls.post(provider.url("/charge"))).code()).isEqualTo("PARAM_INVALID");
+            }
+            assertThat(provider.connections()).isZero();
+        }
+    }
 }

@@ -183,4 +183,27 @@ class JsonTest {
             assertThat(Json.parse(Json.writeBytes(node))).isEqualTo(node);
         }
     }
+
+    @Test
+    void aNumberThatIsWrittenAsAnIntegerIsReadAsOne() {
+        for (String number : new String[] {"5e0", "-499E0", "1.5e1", "0e0", "12345678901234567890.0e1"}) {
+            JsonNode node = Json.parse(number);
+            assertThat(Json.parse(Json.write(node))).as(number).isEqualTo(node);
+            assertThat(node.isIntegralNumber()).as(number).isTrue();
+        }
+    }
+
+    @Test
+    void whatWouldBeWrittenBeyondTheBoundsIsRefused() {
+        for (String number : new String[] {"11e10000", "0.01e-10000", "0.0e-10000", "1." + "1".repeat(999) + "e-6"}) {
+            assertThat(org.assertj.core.api.Assertions.catchThrowableOfType(WaybillException.class, () -> Json.parse(number)).code())
+                    .as(number)
+                    .isEqualTo("NUMBER_OUT_OF_RANGE");
+        }
+        for (String number : new String[] {"1e10000", "0.1e-9999", "0e-10000", "1." + "1".repeat(999) + "e-7", "1" + "1".repeat(999)}) {
+            JsonNode node = Json.parse(number);
+            assertThat(Json.parse(Json.write(node))).as(number).isEqualTo(node);
+            assertThat(Json.parse(CanonicalJson.canonical(node)).decimalValue()).as(number).isEqualByComparingTo(node.decimalValue());
+        }
+    }
 }
