@@ -353,7 +353,7 @@ class HttpTransportTest {
 
     private static WireRequest request(HttpTransport transport, String url, byte[] body, Duration timeout, BooleanSupplier late) {
         Destination destination = ((AddressPolicy.Verdict.Allowed) transport.vet(url)).destination();
-        return new WireRequest(destination, "POST", List.of(), body, timeout, 1024 * 1024, late);
+        return new WireRequest(destination, "POST", List.of(), body, timeout, 1024 * 1024, late, () -> {});
     }
 
     /** A self-signed certificate made by the JDK's keytool, for a server and for those who trust it. */
