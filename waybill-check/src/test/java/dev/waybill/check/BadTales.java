@@ -133,8 +133,7 @@ final class BadTales {
         bad("fenced-owner", "the flight recorder of another claim", GoodTales::recorded, tale -> tale.move("charge", 0, 1).put("claim_epoch", 2));
         bad("provider-bytes", "the flight recorder says what the provider did not", GoodTales::recorded, tale -> tale.move("charge", 0, 1)
                 .put("output", Tale.json("{'status': 201, 'headers': {}, 'body': {'id': 'ch_99'}}")));
-        bad("no-false-certainty", "the flight recorder denies what arrived", GoodTales::recorded, tale -> tale.move("charge", 0, 1)
-                .put("to_state", "not_applied").put("proof", "not_sent"));
+        bad("no-false-certainty", "the flight recorder denies what arrived", GoodTales::recordedUnsent, tale -> tale.of("charge", 0).arrives());
         bad("fenced-owner", "a late answer of another claim", GoodTales::lateTruth, tale -> tale.move("charge", 0, 2).put("claim_epoch", 2));
         bad("fenced-owner", "one epoch, two nonces", GoodTales::takeover, tale -> {
             tale.tables.get("claims").clear();
