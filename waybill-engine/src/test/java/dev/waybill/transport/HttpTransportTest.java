@@ -64,7 +64,7 @@ class HttpTransportTest {
                 order.add("arrived");
                 c.write(FaultServer.json("200 OK", "{}"));
             };
-            try (FaultServer provider = scheme.equals("http") ? new FaultServer(script) : new FaultServer(authority.server(), script)) {
+            try (FaultServer provider = scheme.equals("http") ? new FaultServer(script) : new FaultServer(script, authority.server())) {
                 HttpTransport transport = transport(provider, authority.tls());
                 WireRequest request = request(transport, scheme + "://" + provider.hostPort() + "/", new byte[100_000], LONG, () -> {
                     order.add("last look");
