@@ -15,6 +15,7 @@ import dev.waybill.operate.RunDesk;
 import dev.waybill.operate.Runs;
 import dev.waybill.operate.SequenceCatalog;
 import dev.waybill.operate.Sequences;
+import dev.waybill.recorder.Flights;
 import dev.waybill.store.Durability;
 import dev.waybill.store.Queries;
 import dev.waybill.store.Store;
@@ -57,7 +58,8 @@ public final class Waybill implements AutoCloseable {
         SequenceCache cache = new SequenceCache(store.sequences(), SequenceCatalog::parse);
         this.engine = new EngineRuntime(
                 store, builder.options, name -> handlers.find(name).orElse(null), builder.secrets, cache, ids, builder.random, builder.wall, builder.meter,
-                builder.points, builder.nodeName, directory == null ? incarnation -> {} : directory::write);
+                builder.points, builder.nodeName, directory == null ? incarnation -> {} : directory::write,
+                builder.flights(store.description()));
         this.sequences = new SequenceCatalog(store.sequences(), ids, name -> handlers.find(name).isPresent());
         this.runs = new RunDesk(store, engine, cache, ids);
         this.effects = new EffectDesk(store, engine, runs, ids);
@@ -65,7 +67,9 @@ public final class Waybill implements AutoCloseable {
 
     /** An embedded engine on one SQLite file. */
     public static Builder sqlite(Path file) {
-        return new Builder(wall -> new SqliteStore(SqliteConfig.of(file), wall)).atMostCommitters(1);
+        return new Builder(wall -> new SqliteStore(SqliteConfig.of(file), wall))
+                .atMostCommitters(1)
+                .flightRecorder(file.resolveSibling(file.getFileName() + ".flight"));
     }
 
     /**
@@ -154,6 +158,9 @@ public final class Waybill implements AutoCloseable {
         private List<String> allowed = List.of();
         private String nodeName = "waybill-" + ProcessHandle.current().pid();
         private @Nullable Path nodeDirectory;
+        private @Nullable Path recorderFolder;
+        private long recorderBytes = Flights.DEFAULT_BYTES;
+        private boolean withoutRecorder;
         private CrashPoints points = CrashPoints.NONE;
         private InstantSource wall = InstantSource.system();
         private RandomGenerator random = new java.security.SecureRandom();
@@ -208,6 +215,27 @@ public final class Waybill implements AutoCloseable {
         }
 
         /**
+         * Where this node keeps its flight recorder, one for all nodes of one machine; a local folder that only this user can read, because
+         * answers of providers lie in it until they are stored. Default: beside the SQLite file, else {@code flight} in the node
+         * directory, else none: then whatever was in flight at a {@code kill -9} is unknown.
+         */
+        public Builder flightRecorder(Path folder) {
+            this.recorderFolder = folder;
+            return this;
+        }
+
+        /** Size of this node's flight recorder, 64 KiB to 1 GiB (default 16 MiB). */
+        public Builder flightRecorderBytes(long bytes) {
+            this.recorderBytes = bytes;
+            return this;
+        }
+
+        public Builder withoutFlightRecorder() {
+            this.withoutRecorder = true;
+            return this;
+        }
+
+        /**
          * This process's wall clock: for ids, HTTP dates and the last look. Leases and due times are the database's, whatever this one
          * says.
          */
@@ -220,6 +248,11 @@ public final class Waybill implements AutoCloseable {
         public Builder crashPoints(CrashPoints points) {
             this.points = points;
             return this;
+        }
+
+        private @Nullable Flights flights(String store) {
+            Path folder = recorderFolder == null && nodeDirectory != null ? nodeDirectory.resolve("flight") : recorderFolder;
+            return folder == null || withoutRecorder ? null : Flights.in(folder, store, recorderBytes).orElse(null);
         }
 
         private Handlers handlers() {

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * S5. Within a run, what owners wrote carries claims in the order of their epochs: a row of an older claim behind one of a newer claim
- * is the work of an owner that had lost it. {@code engine-late} and {@code operator:} are outside moves and hold no claim.
+ * is the work of an owner that had lost it. {@code engine-late}, {@code recorder} and {@code operator:} are outside moves and hold no claim.
  */
 final class FencedOwner implements Property {
     /** One row that the owner of a claim wrote. */
@@ -63,6 +63,7 @@ final class FencedOwner implements Property {
         return switch (move.actor()) {
             case "engine" -> dispatchers ? null : "the owner settled what another claim dispatched";
             case "engine-late" -> dispatchers ? null : "a late answer came from another claim than the one that dispatched";
+            case "recorder" -> dispatchers ? null : "the flight recorder spoke of another claim than the one that dispatched";
             case "recovery" -> {
                 if (move.claimEpoch() == null) {
                     yield "ledger_may_be_behind".equals(move.reason()) ? null : "recovery acted without a claim";

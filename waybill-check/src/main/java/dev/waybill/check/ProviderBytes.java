@@ -14,7 +14,7 @@ import tools.jackson.databind.JsonNode;
 
 /** S10. The raw reply on the receipt and the output made of it are what the provider wrote down that it said. */
 final class ProviderBytes implements Property {
-    private static final Set<String> FIRST_HAND = Set.of("engine", "engine-late");
+    private static final Set<String> FIRST_HAND = Set.of("engine", "engine-late", "recorder");
     /** Answers of which the ledger does not have the bytes. */
     private static final List<String> NOT_IN_THE_LEDGER = List.of("Big", "Garbage", "PartialStatusLine");
 

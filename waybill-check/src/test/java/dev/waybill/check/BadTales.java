@@ -130,6 +130,10 @@ final class BadTales {
                 .put("claim_nonce", text(tale.receipt("charge", 0), "claim_nonce")));
         bad("fenced-owner", "recovery without a claim", GoodTales::unknown, tale -> tale.move("charge", 0, 1).putNull("claim_epoch"));
         bad("fenced-owner", "a person under a claim", GoodTales::resolved, tale -> tale.move("charge", 0, 2).put("claim_epoch", 2));
+        bad("fenced-owner", "the flight recorder of another claim", GoodTales::recorded, tale -> tale.move("charge", 0, 1).put("claim_epoch", 2));
+        bad("provider-bytes", "the flight recorder says what the provider did not", GoodTales::recorded, tale -> tale.move("charge", 0, 1)
+                .put("output", Tale.json("{'status': 201, 'headers': {}, 'body': {'id': 'ch_99'}}")));
+        bad("no-false-certainty", "the flight recorder denies what arrived", GoodTales::recordedUnsent, tale -> tale.of("charge", 0).arrives());
         bad("fenced-owner", "a late answer of another claim", GoodTales::lateTruth, tale -> tale.move("charge", 0, 2).put("claim_epoch", 2));
         bad("fenced-owner", "one epoch, two nonces", GoodTales::takeover, tale -> {
             tale.tables.get("claims").clear();

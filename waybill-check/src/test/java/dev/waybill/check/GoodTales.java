@@ -52,6 +52,8 @@ final class GoodTales {
         all.put("a delay and a sleep", GoodTales::delayed);
         all.put("a 404 becomes the output", GoodTales::clientErrorCompletes);
         all.put("killed between two steps", GoodTales::takeover);
+        all.put("the flight recorder had the answer", GoodTales::recorded);
+        all.put("the flight recorder shows that nothing was sent", GoodTales::recordedUnsent);
         all.put("applied, answered 503", GoodTales::applied503);
         all.put("no answer ever comes", GoodTales::hung);
         all.put("the provider says yes and does nothing", GoodTales::lyingProvider);
@@ -105,6 +107,16 @@ final class GoodTales {
     static Tale lateBeforeRecovery() {
         return new Tale().starts(CHARGE_AND_SHIP, "{}").dispatches("charge").arrives().applied().answers(201, "{}").killed()
                 .settlesLate(201, "{}").charges("ship").completes();
+    }
+
+    static Tale recorded() {
+        return new Tale().starts(CHARGE_AND_SHIP, "{}").dispatches("charge").arrives().applied().answers(201, "{'id': 'ch_01'}").killed()
+                .recorded(201, "{'id': 'ch_01'}").claimed().charges("ship").completes();
+    }
+
+    static Tale recordedUnsent() {
+        return new Tale().starts("[" + CHARGE + "]", "{}").dispatches("charge").killed().recordedUnsent().claimed().after(200)
+                .charges("charge").completes();
     }
 
     static Tale evidence() {

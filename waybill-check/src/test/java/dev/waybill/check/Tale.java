@@ -347,6 +347,18 @@ final class Tale {
         return this;
     }
 
+    /** The flight recorder of the dead node had the answer. */
+    Tale recorded(int status, String body) {
+        saved(moves("committed", "recorder"), status, body);
+        return this;
+    }
+
+    /** The flight recorder of the dead node shows that nothing left. */
+    Tale recordedUnsent() {
+        moves("not_applied", "recorder").put("proof", "not_sent").put("reason", "crashed_before_send").put("retry_in_millis", 100);
+        return this;
+    }
+
     /** 2xx, but the body was cut. */
     Tale losesOutput(int status, String part) {
         reply(moves("committed", "engine"), status, part).put("output_state", "lost").put("reason", "output_lost").put("reply_truncated", true);

@@ -12,7 +12,10 @@ import dev.waybill.model.InstanceKey;
 import dev.waybill.model.Outcome;
 import dev.waybill.model.Problem;
 import dev.waybill.model.Proof;
+import dev.waybill.store.ReceiptRow;
+import dev.waybill.transport.HttpOutcome;
 import java.time.Duration;
+import java.util.UUID;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -102,8 +105,7 @@ final class Calls {
                 if (late.getAsBoolean()) {
                     outcome = notSent();
                 } else {
-                    outcome = call.send(new Dispatch(
-                            attempt.receipt.id(), instance, ready.path(), ready.attempt(), attempt.receipt.idempotencyKey(), false, late));
+                    outcome = send(ready, attempt.receipt, call, late);
                 }
             } catch (InterruptedException e) {
                 outcome = new Outcome.Unknown("interrupted", "the call was ended by its timeout or the drain", null);
@@ -113,10 +115,27 @@ final class Calls {
             } finally {
                 engine.slots().release();
             }
+            engine.recorder().answered(attempt.receipt.id(), outcome);
             engine.points().reached(CrashPoints.Point.AFTER_ANSWER, instance, ready.path());
             end(running, new Result.Answered(outcome), sink);
         });
         return running;
+    }
+
+    private Outcome send(Ready ready, ReceiptRow receipt, EffectCall call, BooleanSupplier late) throws InterruptedException {
+        UUID id = receipt.id();
+        Runnable firstByte = () -> engine.recorder().firstByte(id);
+        if (!(engine.handlers().apply(receipt.handler()) instanceof EffectHandler handler && handler.tellsFirstByte())) {
+            try {
+                firstByte.run();
+            } catch (IllegalStateException e) {
+                return new Outcome.NotApplied(
+                        Proof.NOT_SENT, Problem.retryable(HttpOutcome.CALL_INTERRUPTED, "the engine was closed; nothing was sent"), null, null);
+            }
+            firstByte = () -> {};
+        }
+        return call.send(
+                new Dispatch(id, instance, ready.path(), ready.attempt(), receipt.idempotencyKey(), false, late, firstByte));
     }
 
     static Outcome notSent() {

@@ -4,6 +4,7 @@ import dev.waybill.EngineOptions;
 import dev.waybill.definition.Sequence;
 import dev.waybill.handler.Handler;
 import dev.waybill.json.SecretSource;
+import dev.waybill.recorder.Recorder;
 import dev.waybill.store.Store;
 import java.util.List;
 import java.util.UUID;
@@ -19,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param node      this process start's incarnation and its lease
  * @param handlers  by name; null when nobody registered it
  * @param sequences parsed versions by (tenant, id)
+ * @param recorder  hears of each first byte before it leaves and of each answer before anything else is done with it
  * @param slots     effect calls at once; taken before the intent commits and given back when the call ends
  * @param ids       random ids: transition ids, nonces
  * @param points    named points of the protocol where tests may stop or kill the process
@@ -33,6 +35,7 @@ record Engine(
         Committer committer,
         LateTruth lateTruth,
         Ledger ledger,
+        Recorder recorder,
         Semaphore slots,
         Supplier<UUID> ids,
         RandomGenerator random,

@@ -6,6 +6,8 @@ import dev.waybill.json.SecretSource;
 import dev.waybill.model.Claim;
 import dev.waybill.model.InstanceKey;
 import dev.waybill.model.InstanceState;
+import dev.waybill.recorder.Flights;
+import dev.waybill.recorder.Recorder;
 import dev.waybill.store.InstanceRecord;
 import dev.waybill.store.InstanceSnapshot;
 import dev.waybill.store.OutsideAnswer;
@@ -39,6 +41,7 @@ public final class EngineRuntime implements AutoCloseable {
     private final Committer committer;
     private final LateTruth lateTruth;
     private final NodeLease node;
+    private final Recorder recorder;
     private final Ledger ledger;
     private final Batcher<Start, StartAnswer> starter;
     private final Batcher<Start, StartAnswer> keyedStarter;
@@ -48,6 +51,7 @@ public final class EngineRuntime implements AutoCloseable {
 
     /**
      * @param onIncarnation told of every incarnation of this node before it is registered
+     * @param flights       where the flight recorders of this machine are; null: none
      * @param wall          only for the last look's clock-jump check; leases and due times use the database's clock
      */
     public EngineRuntime(
@@ -62,7 +66,8 @@ public final class EngineRuntime implements AutoCloseable {
             Meter meter,
             CrashPoints points,
             String nodeName,
-            Consumer<UUID> onIncarnation) {
+            Consumer<UUID> onIncarnation,
+            @Nullable Flights flights) {
         this.store = store;
         this.options = options;
         this.meter = meter;
@@ -71,15 +76,21 @@ public final class EngineRuntime implements AutoCloseable {
             int paused = ledger.pauseUnfinished();
             LOG.warn("LEDGER_MAY_BE_BEHIND the store was restored: {} unfinished runs are paused until 'waybill store accept'", paused);
         }
-        this.node = new NodeLease(store, nodeName, options, ids, onIncarnation);
+        this.recorder = flights == null ? Recorder.NONE : flights.record(random).map(Recorder.class::cast).orElse(Recorder.NONE);
+        this.node = new NodeLease(store, nodeName, options, ids, incarnation -> {
+            recorder.incarnation(incarnation);
+            onIncarnation.accept(incarnation);
+        });
         this.committer = new Committer(store, node::incarnation, ledger, options, meter);
-        this.lateTruth = new LateTruth(store, sequences, ids, random, meter, this::nudge);
+        this.lateTruth = new LateTruth(store, sequences, ids, random, meter, recorder, this::nudge);
         this.engine = new Engine(
-                node, store, options, handlers, sequences, secrets, committer, lateTruth, ledger,
+                node, store, options, handlers, sequences, secrets, committer, lateTruth, ledger, recorder,
                 new Semaphore(options.maxCallsInFlight()), ids, random, meter, points);
-        this.scheduler = new Scheduler(engine, wall, () -> listeners.forEach(Runnable::run));
+        Runnable recall = flights == null ? () -> {} : new Recall(flights, store, lateTruth, meter);
+        this.scheduler = new Scheduler(engine, wall, () -> listeners.forEach(Runnable::run), recall);
         this.starter = new Batcher<>("waybill-starter", options.maxBatch(), this::writeStarts);
         this.keyedStarter = new Batcher<>("waybill-starter-keyed", options.maxBatch(), this::writeStarts);
+        recall.run(); // before anybody here can take over what it speaks of
         scheduler.start();
     }
 
@@ -201,6 +212,7 @@ public final class EngineRuntime implements AutoCloseable {
         scheduler.close();
         lateTruth.close();
         committer.close();
+        recorder.close();
         node.close();
     }
 }

@@ -45,6 +45,8 @@ final class Evaluator {
     private final Draft draft;
     private final Set<String> inFlight;
     private final Decision decision = new Decision();
+    private @Nullable String sought;
+    private @Nullable Ready found;
 
     private Evaluator(Sequence sequence, List<String> stepIds, RunState state, Draft draft, Set<String> inFlight) {
         this.sequence = sequence;
@@ -62,6 +64,19 @@ final class Evaluator {
         Evaluator evaluator = new Evaluator(sequence, stepIds, state, draft, inFlight);
         evaluator.decision.status = evaluator.blocks(sequence.blocks(), new Place("", Map.of(), false));
         return evaluator.decision;
+    }
+
+    /**
+     * Where an effect stands that was dispatched, as it stood when it was ready: for whoever has an answer and was not there. What is
+     * decided on the way goes into {@code state} and must not be written.
+     *
+     * @return null when the run does not come there
+     */
+    static @Nullable Ready find(Sequence sequence, List<String> stepIds, RunState state, String path) {
+        Evaluator evaluator = new Evaluator(sequence, stepIds, state, new Draft(state.key.id(), state), Set.of());
+        evaluator.sought = path;
+        evaluator.blocks(sequence.blocks(), new Place("", Map.of(), false));
+        return evaluator.found;
     }
 
     /**
@@ -112,6 +127,10 @@ final class Evaluator {
     private Status step(Step step, Place place) {
         String path = place.prefix + step.id();
         if (inFlight.contains(path)) {
+            return Decision.PENDING;
+        }
+        if (path.equals(sought)) {
+            found = new Ready(step, path, scope(place, path, 0), 0, null);
             return Decision.PENDING;
         }
         BlockRow row = state.row(path);

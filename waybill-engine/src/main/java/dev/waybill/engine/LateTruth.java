@@ -6,6 +6,11 @@ import dev.waybill.model.EffectState;
 import dev.waybill.model.InstanceKey;
 import dev.waybill.model.InstanceState;
 import dev.waybill.model.Outcome;
+import dev.waybill.model.Problem;
+import dev.waybill.model.Proof;
+import dev.waybill.recorder.Recorder;
+import dev.waybill.recorder.Testimony;
+import dev.waybill.recorder.Testimony.Says;
 import dev.waybill.store.BlockRow;
 import dev.waybill.store.Event;
 import dev.waybill.store.EvidenceRow;
@@ -13,6 +18,7 @@ import dev.waybill.store.InstanceSnapshot;
 import dev.waybill.store.JournalRow;
 import dev.waybill.store.OutsideAnswer;
 import dev.waybill.store.OutsideMove;
+import dev.waybill.store.ReceiptRow;
 import dev.waybill.store.Store;
 import dev.waybill.store.StoreException;
 import dev.waybill.store.UnclearCommitException;
@@ -24,6 +30,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tools.jackson.databind.node.JsonNodeFactory;
@@ -36,6 +43,11 @@ import tools.jackson.databind.node.ObjectNode;
  */
 final class LateTruth {
     static final String ACTOR = "engine-late";
+    static final String RECORDER = "recorder";
+    /** Retryable, and not an attempt that counts: the flight recorder has shown that nothing was sent. */
+    static final String CRASHED_BEFORE_SEND = "CRASHED_BEFORE_SEND";
+
+    private static final int MAX_CONFLICTS = 5;
     private static final Logger LOG = LoggerFactory.getLogger(LateTruth.class);
     private static final long PAUSE_NANOS = 100_000_000L;
     private static final long MAX_PAUSE_NANOS = 2_000_000_000L;
@@ -45,6 +57,7 @@ final class LateTruth {
     private final Supplier<UUID> ids;
     private final RandomGenerator random;
     private final Meter meter;
+    private final Recorder recorder;
     private final Consumer<InstanceKey> wake;
     private volatile boolean closing;
 
@@ -54,12 +67,14 @@ final class LateTruth {
             Supplier<UUID> ids,
             RandomGenerator random,
             Meter meter,
+            Recorder recorder,
             Consumer<InstanceKey> wake) {
         this.store = store;
         this.sequences = sequences;
         this.ids = ids;
         this.random = random;
         this.meter = meter;
+        this.recorder = recorder;
         this.wake = wake;
     }
 
@@ -68,7 +83,8 @@ final class LateTruth {
         long pause = PAUSE_NANOS;
         while (true) {
             try {
-                if (attempt(instance, sent, receipt, outcome)) {
+                if (attempt(instance, sent.path(), sent, receipt, outcome, ACTOR)) {
+                    recorder.settled(receipt, true);
                     return;
                 }
             } catch (StoreException | UnclearCommitException e) {
@@ -87,7 +103,71 @@ final class LateTruth {
         closing = true;
     }
 
-    private boolean attempt(InstanceKey instance, Ready sent, UUID receiptId, Outcome outcome) {
+    /**
+     * Records what the flight recorder of a dead node says; tried a few times, then left to the next look.
+     *
+     * @return false when it has to be heard again: the commit of the intent may still land, or somebody is always faster
+     * @throws StoreException when the store cannot be asked
+     */
+    boolean recall(Testimony testimony) {
+        InstanceSnapshot snapshot = store.load(testimony.instance()).orElse(null);
+        if (snapshot == null) {
+            return true;
+        }
+        ReceiptRow receipt = snapshot.receipts().stream().filter(r -> r.id().equals(testimony.receipt())).findFirst().orElse(null);
+        if (receipt == null) {
+            if (!(testimony.says() instanceof Says.NotSent)) {
+                LOG.error(
+                        "LEDGER_MAY_BE_BEHIND effect {} of {} was dispatched by node {} and the store does not know it", testimony.receipt(),
+                        testimony.instance(), testimony.node());
+            }
+            return !testimony.node().equals(snapshot.instance().claimNode());
+        }
+        if (!receipt.node().equals(testimony.node()) || !receipt.path().equals(testimony.path())) {
+            return true;
+        }
+        Outcome outcome = switch (testimony.says()) {
+            case Says.Gap() -> null;
+            case Says.Answered(Outcome answer) -> answer;
+            case Says.NotSent() -> new Outcome.NotApplied(
+                    Proof.NOT_SENT,
+                    Problem.retryable(CRASHED_BEFORE_SEND, "the engine died before the first byte left; its flight recorder shows it"),
+                    null,
+                    null);
+        };
+        if (outcome == null || !isNews(snapshot, receipt, outcome)) {
+            return true;
+        }
+        for (int i = 0; i < MAX_CONFLICTS; i++) {
+            if (attempt(testimony.instance(), testimony.path(), null, testimony.receipt(), outcome, RECORDER)) {
+                meter.count("waybill_recorder_total", 1, "result", testimony.says() instanceof Says.NotSent ? "not_sent" : "answer");
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** What is settled is settled, but for an answer that shows it to be wrong; and unknown is not made known by an unknown. */
+    private static boolean isNews(InstanceSnapshot snapshot, ReceiptRow receipt, Outcome outcome) {
+        EffectState state = snapshot.journal().stream()
+                .filter(row -> row.path().equals(receipt.path()) && row.attempt() == receipt.attempt())
+                .reduce((earlier, later) -> later)
+                .map(JournalRow::to)
+                .orElse(EffectState.DISPATCHED);
+        return switch (state) {
+            case PLANNED, PREPARED, DISPATCHED -> true;
+            case UNKNOWN -> !(outcome instanceof Outcome.Unknown);
+            case NOT_APPLIED, ABANDONED -> outcome instanceof Outcome.Committed;
+            case COMMITTED, VERIFIED, COMPENSATED -> outcome instanceof Outcome.NotApplied;
+        };
+    }
+
+    /**
+     * @param sent what the sender knew of the step; null when the sender is dead: then it is found again in the run
+     * @return false when somebody was faster
+     */
+    private boolean attempt(
+            InstanceKey instance, String path, @Nullable Ready sent, UUID receiptId, Outcome outcome, String actor) {
         InstanceSnapshot snapshot = store.load(instance).orElse(null);
         Engine.Loaded loaded = snapshot == null ? null : sequences.get(instance.tenant(), snapshot.instance().sequenceId());
         if (snapshot == null || loaded == null) {
@@ -95,7 +175,15 @@ final class LateTruth {
             return true;
         }
         RunState state = new RunState(loaded.sequence(), snapshot, EngineJson.read(snapshot.instance().context()), EngineJson::read);
-        List<Attempt> attempts = state.attempts(sent.path());
+        if (sent == null) {
+            RunState walked = new RunState(loaded.sequence(), snapshot, state.context, EngineJson::read);
+            sent = Evaluator.find(loaded.sequence(), loaded.stepIds(), walked, path);
+            if (sent == null) {
+                LOG.error("the recorded answer of effect {} has no step at {} to go to: {}", receiptId, path, outcome);
+                return true;
+            }
+        }
+        List<Attempt> attempts = state.attempts(path);
         Attempt attempt = attempts.stream().filter(a -> a.receipt.id().equals(receiptId)).findFirst().orElse(null);
         if (attempt == null) {
             LOG.error("the late answer of effect {} has no receipt: {}", receiptId, outcome);
@@ -106,14 +194,15 @@ final class LateTruth {
         Ready here = new Ready(
                 sent.step(),
                 sent.path(),
-                new RunScope(state, loaded.stepIds(), sent.scope().prefix(), sent.scope().variables(), sent.path(), sent.attempt()),
-                sent.attempt(),
+                new RunScope(
+                        state, loaded.stepIds(), sent.scope().prefix(), sent.scope().variables(), path, attempt.receipt.attempt()),
+                attempt.receipt.attempt(),
                 null);
-        Settlement.Settled settled = Settlement.settle(here, attempt, attempts, outcome, state, transition, random, ACTOR);
+        Settlement.Settled settled = Settlement.settle(here, attempt, attempts, outcome, state, transition, random, actor);
         JournalRow row = settled.row();
         OutsideMove move = newest && attempt.state().unresolved() && attempt.state().canMoveTo(row.to())
                 ? settling(state, here, attempt, settled, transition)
-                : evidence(state, attempt, row, outcome, transition);
+                : evidence(state, attempt, row, outcome, transition, actor);
         OutsideAnswer answer = Certain.outside(store, move);
         if (answer instanceof OutsideAnswer.Applied) {
             meter.count("waybill_late_truth_total", 1, "result", move.journal().isEmpty() ? "evidence" : "settled");
@@ -144,7 +233,8 @@ final class LateTruth {
                 Set.of(InstanceState.WAITING), false, null, events, null);
     }
 
-    private OutsideMove evidence(RunState state, Attempt attempt, JournalRow row, Outcome outcome, UUID transition) {
+    private OutsideMove evidence(
+            RunState state, Attempt attempt, JournalRow row, Outcome outcome, UUID transition, String actor) {
         ObjectNode body = JsonNodeFactory.instance.objectNode();
         body.put("outcome", row.to().wire());
         body.put("reason", row.reason());
@@ -152,7 +242,7 @@ final class LateTruth {
         body.put("receipt_state", attempt.state().wire());
         boolean contradicts = contradicts(attempt.state(), row.to());
         EvidenceRow evidence = new EvidenceRow(
-                attempt.receipt.path(), attempt.receipt.attempt(), contradicts ? "contradiction" : "late_answer", ACTOR,
+                attempt.receipt.path(), attempt.receipt.attempt(), contradicts ? "contradiction" : "late_answer", actor,
                 EngineJson.write(body), outcome.reply() == null ? null : outcome.reply().body(), null);
         List<Event> events = contradicts
                 ? List.of(Events.contradiction(

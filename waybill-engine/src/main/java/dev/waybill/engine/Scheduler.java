@@ -41,6 +41,7 @@ final class Scheduler implements AutoCloseable {
     private final Engine engine;
     private final InstantSource wall;
     private final Runnable onChange;
+    private final Runnable beforeSweep;
     private final Map<InstanceKey, Turn> running = new ConcurrentHashMap<>();
     private final AtomicInteger taken = new AtomicInteger();
     private final Semaphore wake = new Semaphore(0);
@@ -55,10 +56,15 @@ final class Scheduler implements AutoCloseable {
     /** A claim that may be durable although its answer never came: what it took belongs to this node, and nobody runs it. */
     private record LostClaim(UUID node, UUID nonce, long nanos) {}
 
-    Scheduler(Engine engine, InstantSource wall, Runnable onChange) {
+    /**
+     * @param onChange    something of interest may have changed
+     * @param beforeSweep run before the claims of dead nodes are freed: whoever knows what became of their effects speaks first
+     */
+    Scheduler(Engine engine, InstantSource wall, Runnable onChange, Runnable beforeSweep) {
         this.engine = engine;
         this.wall = wall;
         this.onChange = onChange;
+        this.beforeSweep = beforeSweep;
         this.thread = Thread.ofPlatform().name("waybill-scheduler").daemon(true).unstarted(this::run);
     }
 
@@ -258,6 +264,7 @@ final class Scheduler implements AutoCloseable {
         try {
             engine.ledger().lookAtHistory();
             findLost();
+            beforeSweep.run();
             int freed;
             do {
                 freed = engine.store().fenceAndFree(MAX_FREE);

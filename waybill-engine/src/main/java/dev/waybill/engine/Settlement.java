@@ -228,7 +228,7 @@ final class Settlement {
     }
 
     /** Ended by the engine, not by the destination or the network: such attempts do not use up max_attempts. */
-    static final List<String> ENGINE_ENDED = List.of("SEND_DEADLINE_PASSED", "CALL_INTERRUPTED");
+    static final List<String> ENGINE_ENDED = List.of("SEND_DEADLINE_PASSED", "CALL_INTERRUPTED", LateTruth.CRASHED_BEFORE_SEND);
 
     /** Attempts since the last deed of a person that the destination or the network ended, this one included. */
     private static int used(Ready ready, List<Attempt> attempts, Attempt current) {

@@ -412,6 +412,8 @@ final class Turn implements Runnable {
                 List.copyOf(sent.events), release, reset);
         long handedOver = System.nanoTime();
         java.util.function.BooleanSupplier late = Calls.lastLook(handedOver, engine.options().sendDeadline(), wall);
+        // Before the commit: a receipt that is durable and has no note of its first byte was then not sent.
+        receipts.forEach(receipt -> engine.recorder().intent(receipt.id(), receipt.node(), key, receipt.path()));
         CommitAnswer answer;
         try {
             answer = engine.committer().submit(commit).join();
@@ -421,12 +423,12 @@ final class Turn implements Runnable {
         }
         return switch (answer) {
             case CommitAnswer.ClaimLost() -> {
-                releaseSlots(intents.size());
+                withdraw(intents);
                 lost(sent);
                 yield false;
             }
             case CommitAnswer.Conflict(String what) -> {
-                releaseSlots(intents.size());
+                withdraw(intents);
                 LOG.info("a move of {} met another one ({}): reading it again", key, what);
                 lost(sent);
                 yield reload();
@@ -448,6 +450,7 @@ final class Turn implements Runnable {
             engine.meter().count("waybill_steps_total", sent.settles.size());
             engine.points().reached(CrashPoints.Point.AFTER_SETTLE, key, sent.settles.getFirst().path());
         }
+        sent.answers.forEach(heard -> engine.recorder().settled(heard.receipt(), !(heard.outcome() instanceof Outcome.Unknown)));
         draft = new Draft(engine.ids().get(), state);
         boolean news = answer.wakeSeq() != state.wakeSeq;
         state.cancelRequested = answer.cancelRequested();
@@ -462,7 +465,7 @@ final class Turn implements Runnable {
         if (answer.intents() == IntentAnswer.DISPATCHED) {
             started(intents, opening, late);
         } else {
-            releaseSlots(intents.size());
+            withdraw(intents);
         }
         if (answer.unstorable() || news) {
             return reload();
@@ -474,6 +477,12 @@ final class Turn implements Runnable {
                     : await(new Decision());
         }
         return true;
+    }
+
+    /** The intents are not durable and never will be. */
+    private void withdraw(List<Opened> intents) {
+        releaseSlots(intents.size());
+        intents.forEach(opened -> engine.recorder().settled(opened.receipt().id(), true));
     }
 
     /** The intents are durable: send now. */

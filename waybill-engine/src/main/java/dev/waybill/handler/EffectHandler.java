@@ -27,6 +27,14 @@ public non-sealed interface EffectHandler extends Handler {
         return true;
     }
 
+    /**
+     * True when every call runs {@link Dispatch#firstByte} right before its first byte leaves. For others the engine notes that before
+     * {@link EffectCall#send}, and a crash in it leaves the effect unknown even when nothing had left yet.
+     */
+    default boolean tellsFirstByte() {
+        return false;
+    }
+
     /** The answer of {@link #prepare}. */
     sealed interface Preparation {
         record Ready(EffectCall call) implements Preparation {}

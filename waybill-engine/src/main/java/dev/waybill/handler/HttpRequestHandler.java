@@ -80,6 +80,11 @@ public final class HttpRequestHandler implements EffectHandler {
     }
 
     @Override
+    public boolean tellsFirstByte() {
+        return true;
+    }
+
+    @Override
     public Preparation prepare(StepRequest request) {
         try {
             JsonNode params = SecretText.reveal(request.params(), request.tenant(), request.secrets());
@@ -130,7 +135,7 @@ public final class HttpRequestHandler implements EffectHandler {
         }
         if (dispatch.receiptId() != null) sent.add(Map.entry(EFFECT_ID_HEADER, dispatch.receiptId().toString()));
         int cap = request.maxReplyBytes();
-        WireAnswer answer = transport.send(new WireRequest(destination, method, sent, body, timeout, cap, dispatch::late));
+        WireAnswer answer = transport.send(new WireRequest(destination, method, sent, body, timeout, cap, dispatch::late, dispatch.firstByte()));
         return HttpOutcome.of(
                 answer, method + " " + destination, request.statusMap(), dispatch.earlierUnknown(), cap, redactor, clock.instant());
     }

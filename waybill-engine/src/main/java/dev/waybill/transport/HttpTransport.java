@@ -154,7 +154,7 @@ public final class HttpTransport {
 
     private static String stop(Wire wire, int status, boolean interrupted, boolean timedOut) {
         if (wire.late()) return WireAnswer.STOP_LATE;
-        if (interrupted) return WireAnswer.STOP_INTERRUPTED;
+        if (interrupted || wire.refused()) return WireAnswer.STOP_INTERRUPTED;
         if (timedOut) return WireAnswer.STOP_TIMEOUT;
         if (status > 0) return WireAnswer.STOP_CUT;
         if (!wire.offered()) return WireAnswer.STOP_UNREACHABLE;

@@ -31,6 +31,7 @@ final class Wire implements Dns {
     private final AnswerHead head = new AnswerHead();
     private boolean offered;
     private boolean late;
+    private boolean refused;
     private boolean ended;
 
     Wire(WireRequest request, Consumer<InetSocketAddress> onConnect) {
@@ -56,6 +57,11 @@ final class Wire implements Dns {
     /** True when the last look said no: nothing was sent. */
     boolean late() {
         return late;
+    }
+
+    /** True when whoever had to note the first byte could not: nothing was sent. */
+    boolean refused() {
+        return refused;
     }
 
     /** True when the other side ended the connection in order. */
@@ -94,7 +100,10 @@ final class Wire implements Dns {
 
             @Override
             public void write(byte[] bytes, int offset, int count) throws IOException {
-                if (!offered) lastLook(socket);
+                if (!offered) {
+                    lastLook(socket);
+                    note(socket);
+                }
                 offered = true;
                 out.write(bytes, offset, count);
             }
@@ -107,6 +116,16 @@ final class Wire implements Dns {
         // Closed, or the library would go on to wait for an answer to a request that never left.
         socket.close();
         throw new IOException("the send deadline has passed");
+    }
+
+    private void note(Socket socket) throws IOException {
+        try {
+            request.firstByte().run();
+        } catch (IllegalStateException e) {
+            refused = true;
+            socket.close();
+            throw new IOException("the first byte could not be noted", e);
+        }
     }
 
     InputStream tapped(InputStream in) {

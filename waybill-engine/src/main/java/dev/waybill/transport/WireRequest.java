@@ -15,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  * @param timeout       from connect to the last byte of the answer
  * @param maxReplyBytes a longer answer is not kept
  * @param late          the last look, asked right before the first byte: true = send nothing
+ * @param firstByte     run after the last look, before the first byte is handed to the socket (TLS: before the first application
+ *                      data); throws IllegalStateException to have nothing sent
  */
 public record WireRequest(
         Destination destination,
@@ -23,4 +25,5 @@ public record WireRequest(
         byte @Nullable [] body,
         Duration timeout,
         int maxReplyBytes,
-        BooleanSupplier late) {}
+        BooleanSupplier late,
+        Runnable firstByte) {}

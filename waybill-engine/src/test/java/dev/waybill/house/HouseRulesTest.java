@@ -24,6 +24,7 @@ class HouseRulesTest {
                 .layer("definition").definedBy("dev.waybill.definition")
                 .layer("store").definedBy("dev.waybill.store..")
                 .layer("transport").definedBy("dev.waybill.transport")
+                .layer("recorder").definedBy("dev.waybill.recorder")
                 .layer("handler").definedBy("dev.waybill.handler")
                 .layer("engine").definedBy("dev.waybill.engine")
                 .layer("operate").definedBy("dev.waybill.operate")
@@ -33,6 +34,7 @@ class HouseRulesTest {
                 .whereLayer("engine").mayOnlyBeAccessedByLayers("operate", "facade")
                 .whereLayer("handler").mayOnlyBeAccessedByLayers("engine", "operate", "facade")
                 .whereLayer("transport").mayOnlyBeAccessedByLayers("handler", "engine", "facade")
+                .whereLayer("recorder").mayOnlyBeAccessedByLayers("engine", "facade")
                 .whereLayer("store").mayOnlyBeAccessedByLayers("engine", "operate", "facade")
                 .whereLayer("definition").mayOnlyBeAccessedByLayers("handler", "engine", "operate", "facade")
                 .check(ENGINE);

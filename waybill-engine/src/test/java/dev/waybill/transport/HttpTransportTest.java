@@ -53,6 +53,55 @@ class HttpTransportTest {
         }
     }
 
+    /** The note comes after the last look and before the first byte; over TLS before the first byte of the request, not of the handshake. */
+    @Test
+    void theFirstByteIsToldOnceBeforeItLeaves(@TempDir Path dir) throws Exception {
+        Authority authority = Authority.create(dir, "SAN=ip:127.0.0.1");
+        for (String scheme : List.of("http", "https")) {
+            List<String> order = new CopyOnWriteArrayList<>();
+            FaultServer.Script script = c -> {
+                c.read();
+                order.add("arrived");
+                c.write(FaultServer.json("200 OK", "{}"));
+            };
+            try (FaultServer provider = scheme.equals("http") ? new FaultServer(script) : new FaultServer(script, authority.server())) {
+                HttpTransport transport = transport(provider, authority.tls());
+                WireRequest request = request(transport, scheme + "://" + provider.hostPort() + "/", new byte[100_000], LONG, () -> {
+                    order.add("last look");
+                    return false;
+                });
+                WireAnswer answer = transport.send(telling(request, () -> order.add("first byte")));
+                assertThat(answer.phase()).isEqualTo(Phase.ANSWERED);
+                assertThat(order).as(scheme).containsExactly("last look", "first byte", "arrived");
+            }
+        }
+    }
+
+    @Test
+    void whatCannotBeNotedIsNotSent() throws Exception {
+        AtomicInteger first = new AtomicInteger(-2);
+        CountDownLatch over = new CountDownLatch(1);
+        try (FaultServer provider = new FaultServer(c -> {
+            first.set(c.socket.getInputStream().read());
+            over.countDown();
+        })) {
+            HttpTransport transport = transport(provider, HttpTransport.Tls.system());
+            WireRequest request = request(transport, "http://" + provider.hostPort() + "/", BODY, LONG, () -> false);
+            WireAnswer answer = transport.send(telling(request, () -> {
+                throw new IllegalStateException("the engine is closed");
+            }));
+            assertThat(answer.phase()).isEqualTo(Phase.NOT_SENT);
+            assertThat(answer.stop()).isEqualTo(WireAnswer.STOP_INTERRUPTED);
+            assertThat(over.await(10, TimeUnit.SECONDS)).isTrue();
+            assertThat(first).as("end of stream, not a byte").hasValue(-1);
+        }
+    }
+
+    private static WireRequest telling(WireRequest r, Runnable firstByte) {
+        return new WireRequest(
+                r.destination(), r.method(), r.headers(), r.body(), r.timeout(), r.maxReplyBytes(), r.late(), firstByte);
+    }
+
     @Test
     void theLastLookIsAskedOnceAndBeforeAnythingArrives() throws Exception {
         AtomicInteger asked = new AtomicInteger();
@@ -353,7 +402,7 @@ class HttpTransportTest {
 
     private static WireRequest request(HttpTransport transport, String url, byte[] body, Duration timeout, BooleanSupplier late) {
         Destination destination = ((AddressPolicy.Verdict.Allowed) transport.vet(url)).destination();
-        return new WireRequest(destination, "POST", List.of(), body, timeout, 1024 * 1024, late);
+        return new WireRequest(destination, "POST", List.of(), body, timeout, 1024 * 1024, late, () -> {});
     }
 
     /** A self-signed certificate made by the JDK's keytool, for a server and for those who trust it. */

@@ -1,6 +1,7 @@
 package dev.waybill.server;
 
 import dev.waybill.EngineOptions;
+import dev.waybill.recorder.Flights;
 import dev.waybill.server.ServerConfig.Invalid;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -34,7 +35,7 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
  */
 public final class ConfigLoader {
     private static final List<String> SETTINGS = List.of(
-            "host", "port", "store", "insecure", "node_dir", "node_name", "drain", "lease", "allow_addresses", "restored",
+            "host", "port", "store", "insecure", "node_dir", "recorder_dir", "recorder_bytes", "node_name", "drain", "lease", "allow_addresses", "restored",
             "accept_commit_loss", "pool");
     private static final List<String> FILE_ONLY = List.of("api_keys", "secrets", "tenant_secrets");
     /** Variables that are not settings of the server: the client's, the launcher's, and those with their own handling below. */
@@ -180,6 +181,7 @@ public final class ConfigLoader {
                 new ApiKeys(List.copyOf(keys)),
                 secrets,
                 found.containsKey("node_dir") ? Path.of(text("node_dir", "")) : nodeDirectory(store(), environment),
+                recorder(),
                 found.containsKey("node_name") ? text("node_name", "") : null,
                 duration("drain", EngineOptions.DEFAULT.drain(), Duration.ZERO, Duration.ofHours(1)),
                 duration("lease", EngineOptions.DEFAULT.lease(), Duration.ofSeconds(1), Duration.ofHours(1)),
@@ -187,6 +189,14 @@ public final class ConfigLoader {
                 flag("restored"),
                 flag("accept_commit_loss"),
                 found.containsKey("pool") ? number("pool", 0, 2, 1_000) : null);
+    }
+
+    private ServerConfig.Recorder recorder() {
+        String folder = text("recorder_dir", "");
+        boolean off = folder.equals("off");
+        return new ServerConfig.Recorder(
+                folder.isEmpty() || off ? null : Path.of(folder), off,
+                number("recorder_bytes", (int) Flights.DEFAULT_BYTES, (int) Flights.MIN_BYTES, (int) Flights.MAX_BYTES / 2));
     }
 
     /**

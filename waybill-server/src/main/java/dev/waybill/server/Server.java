@@ -39,6 +39,13 @@ public final class Server implements AutoCloseable {
         if (config.nodeDirectory() != null) {
             builder.nodeDirectory(config.nodeDirectory());
         }
+        builder.flightRecorderBytes(config.recorder().bytes());
+        if (config.recorder().folder() != null) {
+            builder.flightRecorder(config.recorder().folder());
+        }
+        if (config.recorder().off()) {
+            builder.withoutFlightRecorder();
+        }
         Waybill engine = custom.apply(builder).open();
         try {
             Backend backend = Backend.of(engine);

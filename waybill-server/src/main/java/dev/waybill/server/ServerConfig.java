@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param insecure         true: no key is asked for, and only loopback is listened on
  * @param secrets          by tenant ({@code ""} = every tenant), then by name
  * @param nodeDirectory    where this node keeps its lock and identity; null: a restart after a kill on PostgreSQL waits for the lease
+ * @param recorder         where this node keeps its flight recorder and how large it is
  * @param nodeName         for people; null: host name and pid
  * @param drain            how long SIGTERM waits for calls in flight
  * @param lease            node lease on the database clock
@@ -35,6 +36,7 @@ public record ServerConfig(
         ApiKeys keys,
         Map<String, Map<String, String>> secrets,
         @Nullable Path nodeDirectory,
+        Recorder recorder,
         @Nullable String nodeName,
         Duration drain,
         Duration lease,
@@ -42,6 +44,13 @@ public record ServerConfig(
         boolean restored,
         boolean acceptCommitLoss,
         @Nullable Integer pool) {
+
+    /**
+     * @param folder null: beside the SQLite file, else in the node directory
+     * @param off    true: none, and whatever is in flight at a kill is unknown
+     * @param bytes  size of the node's file
+     */
+    public record Recorder(@Nullable Path folder, boolean off, int bytes) {}
 
     /** A setting that cannot be used; the message names where it came from and what to write instead. */
     public static final class Invalid extends RuntimeException {

@@ -109,6 +109,17 @@ class ConfigLoaderTest {
     }
 
     @Test
+    void theFlightRecorderCanBeMovedSizedAndTurnedOff() {
+        assertThat(ConfigLoader.load(Map.of(), KEY).recorder()).isEqualTo(new ServerConfig.Recorder(null, false, 16 << 20));
+        assertThat(ConfigLoader.load(Map.of("recorder_dir", List.of("/var/lib/waybill"), "recorder_bytes", List.of("65536")), KEY).recorder())
+                .isEqualTo(new ServerConfig.Recorder(Path.of("/var/lib/waybill"), false, 65_536));
+        assertThat(ConfigLoader.load(Map.of("recorder_dir", List.of("off")), KEY).recorder().off()).isTrue();
+        assertThatThrownBy(() -> ConfigLoader.load(Map.of("recorder_bytes", List.of("100")), KEY))
+                .isInstanceOf(Invalid.class)
+                .hasMessageContaining("--recorder-bytes");
+    }
+
+    @Test
     void keysAreFoundByTheirDigestAndOnlyByIt() throws IOException {
         String digest = ApiKeys.digest("the-tenants-key");
         String yaml = file("api_keys:\n  - {name: shop, tenant: acme, key_sha256: " + digest + "}\n");

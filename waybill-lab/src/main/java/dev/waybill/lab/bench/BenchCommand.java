@@ -43,7 +43,7 @@ public final class BenchCommand implements Callable<Integer> {
     @Option(names = "--concurrency", split = ",", defaultValue = "1,32,128")
     private List<Integer> concurrency;
 
-    @Option(names = "--protocol", split = ",", defaultValue = "waybill,seed", description = "waybill, seed")
+    @Option(names = "--protocol", split = ",", defaultValue = "waybill,seed", description = "waybill, unrecorded (without the flight recorder), seed")
     private List<String> protocols;
 
     @Option(names = "--rounds", defaultValue = "3")
@@ -70,7 +70,7 @@ public final class BenchCommand implements Callable<Integer> {
                         Result result = new BenchRound(target, protocol, steps).run(n, c, Math.max(c, n / 5));
                         results.computeIfAbsent(protocol + "@" + c, k -> new ArrayList<>()).add(result);
                         if (output.equals("table")) {
-                            out.printf(Locale.ROOT, "  round %d  %-8s %4d at once  %,9.0f steps/s%n", round + 1, protocol, c, result.stepsPerSecond());
+                            out.printf(Locale.ROOT, "  round %d  %-10s %4d at once  %,9.0f steps/s%n", round + 1, protocol, c, result.stepsPerSecond());
                             out.flush();
                         }
                     }
@@ -122,7 +122,7 @@ public final class BenchCommand implements Callable<Integer> {
         results.forEach((key, list) -> {
             Result any = list.getFirst();
             out.printf(
-                    Locale.ROOT, " %-9s %8d %,10.0f %8.2f %8.2f %19.3f %26.3f %16.0f%n", any.protocol(), any.concurrency(),
+                    Locale.ROOT, " %-10s %7d %,10.0f %8.2f %8.2f %19.3f %26.3f %16.0f%n", any.protocol(), any.concurrency(),
                     median(list, Result::stepsPerSecond), median(list, Result::p50Millis), median(list, Result::p99Millis),
                     median(list, r -> r.turnCommits() / (double) r.steps()), median(list, r -> r.otherCommits() / (double) r.steps()),
                     median(list, r -> r.walBytes() / (double) r.steps()));
@@ -130,6 +130,12 @@ public final class BenchCommand implements Callable<Integer> {
         for (int c : concurrency) {
             List<Result> ours = results.get("waybill@" + c);
             List<Result> seed = results.get("seed@" + c);
+            List<Result> unrecorded = results.get("unrecorded@" + c);
+            if (ours != null && unrecorded != null) {
+                out.printf(
+                        Locale.ROOT, " at %d at once: %.3f times the speed without the flight recorder%n", c,
+                        median(ours, Result::stepsPerSecond) / median(unrecorded, Result::stepsPerSecond));
+            }
             if (ours != null && seed != null) {
                 out.printf(
                         Locale.ROOT, " at %d at once: %.1f times the seed's protocol%n", c,

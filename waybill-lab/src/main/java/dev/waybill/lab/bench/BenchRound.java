@@ -109,7 +109,7 @@ final class BenchRound {
 
     private Waybill engine(Counts counts, Map<UUID, CountDownLatch> ended) {
         EngineOptions options = target.sqlite() ? EngineOptions.DEFAULT.withCommitters(1) : EngineOptions.DEFAULT;
-        return Waybill.store(target.open()).options(options).meter(counts).crashPoints(points(ended)).handler(HANDLER, effect()).open();
+        return Waybill.store(target.open()).flightRecorder(target.recorderFolder()).options(options).meter(counts).crashPoints(points(ended)).handler(HANDLER, effect()).open();
     }
 
     private static CrashPoints points(Map<UUID, CountDownLatch> ended) {
@@ -137,7 +137,11 @@ final class BenchRound {
         EngineOptions used = seed
                 ? options.withCommitters(SeedProtocolStore.CONNECTIONS).withMaxBatch(1).withSendDeadline(Duration.ofMinutes(1))
                 : target.sqlite() ? options.withCommitters(1) : options;
-        try (Waybill engine = Waybill.store(seedStore == null ? store : seedStore)
+        Waybill.Builder builder = Waybill.store(seedStore == null ? store : seedStore);
+        if (protocol.equals("waybill")) {
+            builder.flightRecorder(target.recorderFolder()); // as users have it; "unrecorded" shows what it costs
+        }
+        try (Waybill engine = builder
                 .options(used)
                 .meter(counts)
                 .crashPoints(points(ended))

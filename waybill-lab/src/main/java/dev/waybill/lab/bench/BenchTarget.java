@@ -46,6 +46,10 @@ final class BenchTarget implements AutoCloseable {
         return sqlite() ? new SqliteStore(SqliteConfig.of(file()), BenchRound.CLOCK) : PostgresStore.open(url);
     }
 
+    Path recorderFolder() {
+        return directory.resolve("flight");
+    }
+
     SeedProtocolStore seed(Store real) {
         return new SeedProtocolStore(real, jdbcUrl(), user(), password(), BenchRound.CLOCK, sqlite());
     }

@@ -3,6 +3,7 @@ package dev.waybill.lab.crash;
 import dev.waybill.EngineOptions;
 import dev.waybill.Waybill;
 import dev.waybill.engine.Meter;
+import dev.waybill.handler.EffectHandler;
 import dev.waybill.json.Json;
 import dev.waybill.model.EffectState;
 import dev.waybill.model.WaybillException;
@@ -26,6 +27,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ArrayNode;
@@ -42,7 +44,7 @@ public final class LabEngine {
     private static final String ACTOR = "lab";
     private static final Set<String> COUNTED = Set.of(
             "waybill_takeovers_total", "waybill_commits_unclear_total", "waybill_commits_refused_total", "waybill_late_truth_total",
-            "waybill_ledger_behind_total");
+            "waybill_ledger_behind_total", "waybill_recorder_total");
     private static final int QUEUE_PAGE = 200;
 
     private final Waybill engine;
@@ -66,6 +68,8 @@ public final class LabEngine {
         Duration drain = EngineOptions.DEFAULT.drain();
         Duration clockOffset = Duration.ZERO;
         @Nullable String nodeName;
+        @Nullable Path recorder;
+        boolean noRecorder;
         boolean restored;
         boolean counts;
 
@@ -81,6 +85,8 @@ public final class LabEngine {
                     case "--drain-ms" -> drain = Duration.ofMillis(Long.parseLong(given[++i]));
                     case "--clock-offset-ms" -> clockOffset = Duration.ofMillis(Long.parseLong(given[++i]));
                     case "--node-name" -> nodeName = given[++i];
+                    case "--recorder" -> recorder = Path.of(given[++i]);
+                    case "--no-recorder" -> noRecorder = true;
                     case "--counts" -> counts = true;
                     case "--restored" -> restored = true;
                     default -> throw new IllegalArgumentException("unknown argument " + given[i]);
@@ -102,12 +108,19 @@ public final class LabEngine {
                 .allowAddresses(arguments.allowed)
                 .meter(arguments.counts ? counting(out) : Meter.NONE)
                 .clock(InstantSource.offset(InstantSource.system(), arguments.clockOffset))
+                .handler("hold", holding(out))
                 .crashPoints(stops);
         if (arguments.nodeName != null) {
             builder.nodeName(arguments.nodeName);
         }
         if (arguments.nodeDirectory != null) {
             builder.nodeDirectory(arguments.nodeDirectory);
+        }
+        if (arguments.recorder != null) {
+            builder.flightRecorder(arguments.recorder);
+        }
+        if (arguments.noRecorder) {
+            builder.withoutFlightRecorder();
         }
         Waybill engine;
         try {
@@ -120,6 +133,15 @@ public final class LabEngine {
         Runtime.getRuntime().addShutdownHook(new Thread(() -> drain(engine, out), "lab-drain"));
         say(out, "READY " + engine.node());
         new LabEngine(engine, stops, out).serve();
+    }
+
+    /** A handler of the application's own, which has begun ({@code HOLDING path}) and never ends. */
+    private static EffectHandler holding(PrintStream out) {
+        return request -> new EffectHandler.Preparation.Ready(dispatch -> {
+            say(out, "HOLDING " + dispatch.path() + "#" + dispatch.attempt());
+            new CountDownLatch(1).await();
+            throw new IllegalStateException("nobody lets it go");
+        });
     }
 
     /** Rare things only: a line for each. */

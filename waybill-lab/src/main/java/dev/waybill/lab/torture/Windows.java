@@ -19,7 +19,11 @@ final class Windows {
         for (String reason : List.of("crash", "interrupted", "reset_after_send", "status_500", "status_503", "timeout")) {
             put("unknown: " + reason + (reason.equals("interrupted") ? " by a drain" : ""), count(figures.unknownsByReason(), reason));
         }
-        put("unknown although never delivered", figures.neverDeliveredUnknowns());
+        // Of a killed engine on the same machine its flight recorder knows; of a frozen one it says nothing.
+        put("unknown although never delivered", figures.neverDeliveredUnknowns(), postgres);
+        put("flight recorder: nothing was sent", count(counted, "waybill_recorder_total/not_sent"));
+        put("flight recorder: the answer was there", count(counted, "waybill_recorder_total/answer"));
+        put("flight recorder: nobody can know", count(counted, "waybill_recorder_total/gap"));
         put("commit whose answer was lost", count(counted, "waybill_commits_unclear_total"), postgres);
         put("claims taken over from a dead or frozen node", count(counted, "waybill_takeovers_total"), postgres);
         put("frozen beyond the lease", count(deeds, "freeze"), postgres);

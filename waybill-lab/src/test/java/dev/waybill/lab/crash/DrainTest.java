@@ -41,8 +41,10 @@ class DrainTest {
             lab.provider.release(slowCall.number());
             assertThat(engine.exit()).isZero();
 
-            // Another machine: the claims were given up, not left to a lease of two minutes.
-            EngineProcess other = lab.engine("b", CrashLab.LONG_LEASE);
+            // Another machine: the claims were given up, not left to a lease of two minutes; the flight recorder is not there.
+            List<String> elsewhere = new ArrayList<>(CrashLab.LONG_LEASE);
+            elsewhere.add("--no-recorder");
+            EngineProcess other = lab.engine("b", elsewhere);
             other.await(slow);
             assertThat(lab.story(other, slow, "slow")).isEqualTo("charge#0 committed 1/1, ship#0 committed 1/1, completed");
             assertThat(other.effects(slow).getFirst().path("journal").path(0).path("actor").asString()).isEqualTo("engine");

@@ -53,6 +53,11 @@ final class EngineProcess implements AutoCloseable {
         child.awaitLine(("AT " + point + " " + path)::equals, PATIENCE);
     }
 
+    /** Waits for a line of the process's own. */
+    void awaitLine(String line) {
+        child.awaitLine(line::equals, PATIENCE);
+    }
+
     // --- requests --------------------------------------------------------------------------------------------------------------
 
     /** A request on its way. */

@@ -51,6 +51,14 @@ final class ServeCommand implements Callable<Integer> {
     @Option(names = "--node-dir", paramLabel = "DIR", description = "Where this node keeps its lock and identity.")
     @Nullable String nodeDir;
 
+    @Option(
+            names = "--recorder-dir", paramLabel = "DIR",
+            description = "Where this node keeps its flight recorder, or off (beside the SQLite file, else in the node directory).")
+    @Nullable String recorderDir;
+
+    @Option(names = "--recorder-bytes", paramLabel = "N", description = "Size of the flight recorder (16777216).")
+    @Nullable String recorderBytes;
+
     @Option(names = "--node-name", paramLabel = "NAME", description = "For people (host name and pid).")
     @Nullable String nodeName;
 
@@ -149,6 +157,8 @@ final class ServeCommand implements Callable<Integer> {
         put(flags, "store", store);
         put(flags, "insecure", insecure ? "true" : null);
         put(flags, "node_dir", nodeDir);
+        put(flags, "recorder_dir", recorderDir);
+        put(flags, "recorder_bytes", recorderBytes);
         put(flags, "node_name", nodeName);
         put(flags, "drain", drain);
         put(flags, "lease", lease);

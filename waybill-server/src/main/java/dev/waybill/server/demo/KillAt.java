@@ -30,11 +30,20 @@ public enum KillAt {
         return words;
     }
 
-    /** Whether an engine that died there leaves a receipt behind that nobody can settle from the ledger alone. */
+    /** Whether an engine that died there leaves a receipt behind that its flight recorder cannot settle either. */
     boolean leavesUnknown() {
         return switch (this) {
-            case DISPATCHED, BOOKED, COMMITTED -> true;
-            case PREPARED, OUTPUT -> false;
+            case BOOKED -> true;
+            case PREPARED, DISPATCHED, COMMITTED, OUTPUT -> false;
+        };
+    }
+
+    /** Why the order goes on by itself. */
+    String goesOn() {
+        return switch (this) {
+            case DISPATCHED -> "its flight recorder shows that nothing had left";
+            case COMMITTED -> "the answer was in its flight recorder";
+            case PREPARED, BOOKED, OUTPUT -> "nothing about it is unclear";
         };
     }
 
