@@ -196,9 +196,11 @@ final class RunState {
         if (row != null && row.kind() == BlockRow.Kind.OUTPUT) {
             return remember(path, body(row));
         }
-        Attempt last = lastAttempt(path);
-        if (last != null && last.last != null && last.last.output() != null) {
-            return remember(path, parser.apply(last.last.output()));
+        // Usually the last attempt has it; in a chain of resends it is where the answer, or the proof, was found.
+        for (Attempt attempt : attempts(path).reversed()) {
+            if (attempt.last != null && attempt.last.output() != null) {
+                return remember(path, parser.apply(attempt.last.output()));
+            }
         }
         return null;
     }
@@ -260,7 +262,9 @@ final class RunState {
         begin(row.path());
     }
 
+    /** A receipt that has just become durable. */
     void apply(ReceiptRow receipt) {
+        receipt = stamped(receipt, databaseNow);
         effects.computeIfAbsent(receipt.path(), p -> new ArrayList<>()).add(new Attempt(receipt, null));
         begin(receipt.path());
     }
@@ -270,15 +274,20 @@ final class RunState {
         databaseNow = at;
         readAtNanos = System.nanoTime();
         for (JournalRow row : settles) {
-            if (row.retryInMillis() != null) {
-                apply(stamped(row, at));
-            }
+            apply(stamped(row, at));
         }
         for (BlockRow row : written) {
             if (row.dueInMillis() != null && rows.get(row.path()) == row) {
                 apply(new BlockRow(row.path(), row.n(), row.kind(), row.body(), row.dueInMillis(), row.transitionId(), at));
             }
         }
+    }
+
+    private static ReceiptRow stamped(ReceiptRow r, Instant at) {
+        return new ReceiptRow(
+                r.id(), r.execution(), r.path(), r.attempt(), r.prepared(), r.kind(), r.handler(), r.destination(), r.destinationFingerprint(),
+                r.idempotencyKey(), r.requestSha256(), r.request(), r.claim(), r.node(), r.transitionId(), r.quietInMillis(),
+                r.keyWindowMillis(), r.resendOf(), r.labels(), at, at.plusMillis(r.quietInMillis()));
     }
 
     private static JournalRow stamped(JournalRow r, Instant at) {

@@ -44,7 +44,7 @@ final class EngineLab implements AutoCloseable {
         POSTGRES
     }
 
-    final FakeProvider provider = FakeProvider.start();
+    final FakeProvider provider;
     private final Kind kind;
     private final Path directory;
     private final TestPostgres.Database database;
@@ -57,7 +57,13 @@ final class EngineLab implements AutoCloseable {
     private Waybill engine;
 
     EngineLab(Kind kind) {
+        this(kind, FakeProvider.start());
+    }
+
+    /** @param provider closed with the lab */
+    EngineLab(Kind kind, FakeProvider provider) {
         this.kind = kind;
+        this.provider = provider;
         try {
             this.directory = Files.createTempDirectory("waybill-engine-lab");
         } catch (IOException e) {
