@@ -113,7 +113,7 @@ final class EffectGuard {
 
     /** The receipt of this attempt as it stands before a first dispatch; its transition is the mover's. */
     ReceiptRow prepared(Ready ready, Resolved resolved) throws EvaluationException {
-        return receipt(ready, resolved, new UUID(0, 0));
+        return receipt(ready, resolved, new UUID(0, 0)).asPrepared(new UUID(0, 0));
     }
 
     /** The destination counts from the first request it saw under the key, not from this one. */

@@ -264,8 +264,7 @@ final class RunState {
 
     /** A receipt that has just become durable. */
     void apply(ReceiptRow receipt) {
-        receipt = stamped(receipt, databaseNow);
-        effects.computeIfAbsent(receipt.path(), p -> new ArrayList<>()).add(new Attempt(receipt, null));
+        effects.computeIfAbsent(receipt.path(), p -> new ArrayList<>()).add(new Attempt(receipt.stamped(databaseNow), null));
         begin(receipt.path());
     }
 
@@ -281,13 +280,6 @@ final class RunState {
                 apply(new BlockRow(row.path(), row.n(), row.kind(), row.body(), row.dueInMillis(), row.transitionId(), at));
             }
         }
-    }
-
-    private static ReceiptRow stamped(ReceiptRow r, Instant at) {
-        return new ReceiptRow(
-                r.id(), r.execution(), r.path(), r.attempt(), r.prepared(), r.kind(), r.handler(), r.destination(), r.destinationFingerprint(),
-                r.idempotencyKey(), r.requestSha256(), r.request(), r.claim(), r.node(), r.transitionId(), r.quietInMillis(),
-                r.keyWindowMillis(), r.resendOf(), r.labels(), at, at.plusMillis(r.quietInMillis()));
     }
 
     private static JournalRow stamped(JournalRow r, Instant at) {

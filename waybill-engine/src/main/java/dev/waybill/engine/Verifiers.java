@@ -317,7 +317,7 @@ final class Verifiers {
         Reads reads = new Reads(q.reads().reads() + 1, 0, null, verdict.wire());
         switch (verdict) {
             case Verdict.Landed landed -> {
-                receipts.add(withTransition(receipt, transition));
+                receipts.add(receipt.asPrepared(transition));
                 journal.add(landed(new Attempt(receipt, null), landed, true, transition, actor));
             }
             case Verdict.Absent() -> {}
@@ -371,13 +371,6 @@ final class Verifiers {
 
     private static ReceiptRow receipt(List<Attempt> members, JournalRow row) {
         return members.stream().map(member -> member.receipt).filter(receipt -> receipt.attempt() == row.attempt()).findFirst().orElseThrow();
-    }
-
-    private static ReceiptRow withTransition(ReceiptRow r, UUID transition) {
-        return new ReceiptRow(
-                r.id(), r.execution(), r.path(), r.attempt(), true, r.kind(), r.handler(), r.destination(), r.destinationFingerprint(),
-                r.idempotencyKey(), r.requestSha256(), r.request(), r.claim(), r.node(), transition, r.quietInMillis(), r.keyWindowMillis(),
-                null, r.labels(), null, null);
     }
 
     /** The question without secrets, the answer's status and the beginning of its body, and what was made of it. */

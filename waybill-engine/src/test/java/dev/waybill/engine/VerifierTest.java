@@ -242,6 +242,7 @@ class VerifierTest {
             assertThat(lab.states(again.id())).containsExactly("charge#0 verified");
             EffectView effect = lab.effects(again.id()).getFirst();
             assertThat(effect.receipt().prepared()).isTrue();
+            assertThat(effect.last().from()).isEqualTo(EffectState.PREPARED);
             assertThat(effect.last().providerReceiptId()).isEqualTo("ch_01");
             assertThat(again.output().get("id").asString()).isEqualTo("ch_01");
             assertThat(transcript(lab, effect).getLast().get("before").asBoolean()).isTrue();
