@@ -62,6 +62,7 @@ public record Sequence(
      * @param onUnknown        null: the sequence's
      * @param clientErrorComplete {@code client_error_mode: complete}: a not_applied 4xx, after retries, becomes the output
      * @param successWhen      judges a 2xx
+     * @param guarantee        computed from the rest
      */
     public record Step(
             String id,
@@ -75,7 +76,8 @@ public record Sequence(
             @Nullable List<Remedy> onUnknown,
             boolean clientErrorComplete,
             @Nullable Expression successWhen,
-            @Nullable JsonNode outputSchema)
+            @Nullable JsonNode outputSchema,
+            Guarantee guarantee)
             implements Block {}
 
     /** Branches run side by side; it ends when all have ended. */

@@ -59,6 +59,8 @@ final class StepReader {
             compiled = params == null ? new Values.Constant(Json.NODES.objectNode()) : values.value(params, fields.at("params"), variables);
         }
         boolean effectful = !PURE.contains(handler) && !reads;
+        Guarantee guarantee = Guarantee.of(effectful, effect, false);
+        faults.guarantee(id, guarantee);
         if (effectful && (effect == null || effect.key() == null && effect.verify() == null) && !keyHeader) {
             faults.warn("EFFECT_WITHOUT_KEY", fields.pointer, "the effect has neither an idempotency key nor a verifier: an unknown outcome needs a person");
         }
@@ -84,7 +86,7 @@ final class StepReader {
         }
         fields.unsupported("rate_limit_key", "send_window", "context_access", "wait_for_input", "queue_name", "deadline", "on_deadline_breach",
                 "fallback_handler", "cache_key", "compensation");
-        return new Step(id, handler, compiled, delay, retry, timeout, when, effect, onUnknown, complete, successWhen, outputSchema);
+        return new Step(id, handler, compiled, delay, retry, timeout, when, effect, onUnknown, complete, successWhen, outputSchema, guarantee);
     }
 
     /** {@code {duration: ..}}, or the duration itself; resolves to integer milliseconds unless it is a template or an expression. */
