@@ -102,19 +102,18 @@ final class Settlement {
         Row row = new Row(attempt, transitionId, actor, attempt.receipt.claim());
         Outcome judged = judged(step, ready, conflict(step, ready, outcome, !earlier.isEmpty()));
         Settled alone = alone(step, ready, attempts, row, judged, !earlier.isEmpty(), random);
-        return earlier.isEmpty() ? alone : chained(step, alone, judged, earlier, transitionId, attempt.receipt.claim(), actor);
+        return earlier.isEmpty() ? alone : chained(step, alone, judged, earlier, transitionId, attempt.receipt.claim());
     }
 
     /**
      * The answer to a resend (section 5): a 2xx, and a status that the destination stores with the key, speak about every earlier request
      * under it; any other no speaks about the resend alone, and the effect stays unknown.
      */
-    private static Settled chained(Step step, Settled alone, Outcome judged, List<Attempt> earlier, UUID transitionId, Claim claim, String actor) {
-        String mover = actor.equals("engine") ? CHAIN_ACTOR : actor;
+    private static Settled chained(Step step, Settled alone, Outcome judged, List<Attempt> earlier, UUID transitionId, Claim claim) {
         JournalRow own = alone.row();
         if (own.to() == EffectState.COMMITTED) {
             List<JournalRow> chain = earlier.stream()
-                    .map(one -> new Row(one, transitionId, mover, claim).make(
+                    .map(one -> new Row(one, transitionId, CHAIN_ACTOR, claim).make(
                                     EffectState.VERIFIED, null, "resend_answered", "the request was sent again under its key, and answered",
                                     own.providerReceiptId(), null, true, null, null, OutputState.NONE, null)
                             .row())
@@ -127,7 +126,7 @@ final class Settlement {
                 && EffectGuard.effect(step).replayed().contains(no.reply().status());
         if (replayed) {
             List<JournalRow> chain = earlier.stream()
-                    .map(one -> new Row(one, transitionId, mover, claim).make(
+                    .map(one -> new Row(one, transitionId, CHAIN_ACTOR, claim).make(
                                     EffectState.NOT_APPLIED, Proof.REJECTED, own.reason(), "the destination repeated its first answer: " + own.message(),
                                     null, null, true, null, null, OutputState.NONE, null)
                             .row())
