@@ -68,13 +68,27 @@ final class AtomicSettle implements Property {
                 case "saved" -> move.output() == null ? "its output is said to be saved and is not there" : null;
                 case "lost" -> null;
                 case "unusable" -> move.problem() == null ? "its output is unusable without a reason" : null;
-                default -> "it is settled, but its output is neither saved nor said to be lost";
+                default -> chained(story, move) ? null : "it is settled, but its output is neither saved nor said to be lost";
             };
         } else if (move.toState().equals("not_applied") && move.retryInMillis() == null) {
             BlockRow row = told(story, move);
-            fault = row == null ? "it ended for good, but nothing of that transition tells the block" : null;
+            fault = row == null && !alone(story, attempt, move) ? "it ended for good, but nothing of that transition tells the block" : null;
         }
         findings.expect(fault == null, Subject.of(attempt), attempt + " n=" + move.n() + ": " + fault);
+    }
+
+    /** Of receipts sent one after the other under one key, one carries the output: the same transaction moved it. */
+    private static boolean chained(RunStory story, Move move) {
+        return story.attempts(move.path()).stream()
+                .flatMap(other -> other.moves().stream())
+                .anyMatch(other -> other != move && other.transitionId().equals(move.transitionId()) && !other.outputState().equals("none"));
+    }
+
+    /** A no to a resend speaks about the resend alone: an earlier receipt is unknown still, and so is the effect. */
+    private static boolean alone(RunStory story, Attempt attempt, Move move) {
+        return attempt.receipt().resendOf() != null
+                && story.attempts(move.path()).stream()
+                        .anyMatch(other -> other.receipt().attempt() < attempt.receipt().attempt() && "unknown".equals(other.stateAt(move.at())));
     }
 
     private static @Nullable BlockRow told(RunStory story, Move move) {

@@ -25,6 +25,15 @@ record Attempt(Receipt receipt, List<Move> moves) {
         return state().equals("committed") || state().equals("verified");
     }
 
+    /** The state that was durable at {@code instant}. */
+    String stateAt(java.time.Instant instant) {
+        String state = receipt.state();
+        for (Move move : moves) {
+            state = move.at().isAfter(instant) ? state : move.toState();
+        }
+        return state;
+    }
+
     @Nullable Move firstTo(String state) {
         return moves.stream().filter(move -> move.toState().equals(state)).findFirst().orElse(null);
     }

@@ -34,7 +34,9 @@ final class NoFalseCertainty implements Property {
             List<Line> lines = history.lines(attempt.receipt().id());
             boolean ledgered = attempt.receipt().kind().equals("http") ? attempt.receipt().writes() : !lines.isEmpty();
             Move last = attempt.last();
-            if (!ledgered || last == null) {
+            // What stood there before anything was sent is somebody else's; only a key could tell whose.
+            boolean before = attempt.receipt().state().equals("prepared") && attempt.receipt().idempotencyKey() == null;
+            if (!ledgered || last == null || before) {
                 continue;
             }
             String lie = attempt.applied()

@@ -74,7 +74,12 @@ final class RecordedValues {
             return Json.parse(row.body());
         }
         List<Attempt> attempts = story.attempts(path);
-        Move last = attempts.isEmpty() ? null : attempts.getLast().last();
-        return last != null && attempts.getLast().applied() ? Json.parse(last.output()) : Json.parse(null);
+        for (Attempt attempt : attempts.reversed()) {
+            Move last = attempt.last();
+            if (attempt.applied() && last != null && last.output() != null) {
+                return Json.parse(last.output());
+            }
+        }
+        return Json.parse(null);
     }
 }

@@ -165,7 +165,14 @@ final class Reference {
         if (attempts.isEmpty()) {
             return new Status.Open(path, false);
         }
-        Attempt last = attempts.getLast();
+        if (attempts.stream().anyMatch(Attempt::unresolved)) {
+            return new Status.Open(path, true);
+        }
+        // Of a chain of resends one carries the output.
+        Attempt last = attempts.reversed().stream()
+                .filter(one -> one.applied() && one.last() != null && !one.last().outputState().equals("none"))
+                .findFirst()
+                .orElse(attempts.getLast());
         Move move = last.last();
         if (last.applied() && move != null) {
             return switch (move.outputState()) {
@@ -174,7 +181,7 @@ final class Reference {
                 default -> new Status.Done(move.at());
             };
         }
-        return new Status.Open(path, last.unresolved());
+        return new Status.Open(path, false);
     }
 
     private void when(JsonNode step, Place place, String path) {
@@ -432,12 +439,15 @@ final class Reference {
 
     // --- what the rows should not hold -----------------------------------------------------------------------------------------
 
+    /** How an unknown effect heals is written behind the path of its step; it is no position of its own. */
+    private static final java.util.regex.Pattern HEALING = java.util.regex.Pattern.compile("\\$(verify|resend|escalated|before)$");
+
     /** Positions that ran although the walk never came to them. */
     private void strangers() {
         Set<String> paths = new java.util.TreeSet<>(story.effects.keySet());
         paths.addAll(story.rows.keySet());
         for (String path : paths) {
-            if (allowed.containsKey(path) || path.startsWith("$")) {
+            if (allowed.containsKey(path) || path.startsWith("$") || HEALING.matcher(path).find()) {
                 continue;
             }
             Stop stop = stops.stream().filter(one -> path.startsWith(one.prefix) && one.ids.contains(firstName(path, one.prefix))).findFirst().orElse(null);

@@ -8,10 +8,10 @@ import tools.jackson.databind.JsonNode;
 /** L1. A run that is younger than the bound, or a dump taken too early, proves nothing and is not counted. */
 final class RestAfterCalm implements Property {
     private static final Set<String> NAMED = Set.of(
-            "timer", "retry", "effect_unknown", "effect_abandoned", "output_lost", "crash_loop", "paused", "ledger_may_be_behind", "signal",
+            "timer", "retry", "before_read", "effect_unknown", "effect_abandoned", "output_lost", "crash_loop", "paused", "ledger_may_be_behind", "signal",
             "approval", "worker", "child");
 
-    private static final Set<String> BY_CLOCK = Set.of("timer", "retry");
+    private static final Set<String> BY_CLOCK = Set.of("timer", "retry", "before_read");
 
     @Override
     public String name() {

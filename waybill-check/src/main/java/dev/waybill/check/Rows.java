@@ -27,7 +27,7 @@ final class Rows {
             String tenantId, String instanceId, String path, int attempt, String id, String executionId, String state, String kind,
             String handler, String destination, String destinationFingerprint, @Nullable String idempotencyKey, String requestSha256,
             @Nullable String request, long claimEpoch, String claimNonce, String nodeId, String transitionId, Instant at, Instant quietAt,
-            @Nullable String resendOf) {
+            @Nullable String resendOf, @Nullable Long keyWindowMillis) {
         Receipt {
             Objects.requireNonNull(path, "path");
             Objects.requireNonNull(id, "id");

@@ -116,8 +116,21 @@ final class BadTales {
         bad("attempts", "an automatic attempt has another key", GoodTales::retried, tale -> tale.receipt("charge", 1).put("idempotency_key", "k2"));
         bad("attempts", "sent again after a write-off that did not allow it", GoodTales::resent, tale -> tale.move("charge", 0, 2).putNull("retry_in_millis"));
         bad("attempts", "it resends what is not before it", GoodTales::resent, tale -> tale.receipt("charge", 1).put("resend_of", STRANGE));
-        bad("attempts", "it resends without a key", GoodTales::resent, tale -> tale.receipt("charge", 1).put("resend_of", text(tale.receipt("charge", 0), "id")));
+        bad("attempts", "it resends without a key", GoodTales::resentByKey, tale -> List.of(0, 1).forEach(attempt -> tale.receipt("charge", attempt)
+                .putNull("idempotency_key")));
+        bad("attempts", "it resends under another key", GoodTales::chainHealed, tale -> {
+            tale.receipt("charge", 1).put("idempotency_key", "charge-2");
+            tale.ledger.forEach(line -> line.put("idempotency_key", "charge-2"));
+        });
+        bad("quiet-before-resend", "it resends while the first may still arrive", GoodTales::resentByKey, tale -> late(
+                tale.receipt("charge", 0), "quiet_at", 60_000));
+        bad("quiet-before-resend", "it resends when the key is forgotten", GoodTales::resentByKey, tale -> tale.receipt("charge", 0)
+                .put("key_window_millis", 60_000));
+        bad("quiet-before-resend", "it resends without a window", GoodTales::resentByKey, tale -> tale.receipt("charge", 0).putNull("key_window_millis"));
+        bad("atomic-settle", "the chain is verified without an output", GoodTales::chainHealed, tale -> tale.move("charge", 1, 2)
+                .put("output_state", "none").putNull("output"));
         bad("quiet-before-resend", "sent again while it may still arrive", GoodTales::resent, tale -> late(tale.receipt("charge", 0), "quiet_at", 60_000));
+        bad("quiet-before-resend", "absent, and it may still arrive", GoodTales::absent, tale -> late(tale.receipt("charge", 0), "quiet_at", 60_000));
         bad("quiet-before-resend", "absent before it was quiet", GoodTales::retried, tale -> tale.move("charge", 0, 1).put("proof", "verified_absent"));
     }
 
@@ -181,6 +194,11 @@ final class BadTales {
 
     private void certainty() {
         bad("no-false-certainty", "verified, and never done", GoodTales::resolved, tale -> tale.ledger.remove(tale.line("apply", "charge")));
+        bad("no-false-certainty", "healed, and never done", GoodTales::healed, tale -> tale.ledger.remove(tale.line("apply", "charge")));
+        bad("no-false-certainty", "absent, and done", GoodTales::absent, tale -> {
+            tale.of("charge", 0).applied();
+            tale.ledger.remove(tale.lines("apply", "charge", 1).getFirst());
+        });
         bad("no-false-certainty", "rejected, and done", GoodTales::declined, tale -> tale.of("charge", 0).applied());
         bad("no-false-certainty", "nothing was sent, and it arrived", GoodTales::notSent, tale -> tale.of("charge", 0).arrives());
         bad("no-false-certainty", "a 404 that did it", GoodTales::clientErrorCompletes, tale -> tale.of("charge", 0).applied());

@@ -27,6 +27,12 @@ final class GoodTales {
         all.put("killed in the middle of the call, found by the next claim", GoodTales::unknown);
         all.put("unknown, verified by a person, and on", GoodTales::resolved);
         all.put("written off when it was quiet, and sent again", GoodTales::resent);
+        all.put("unknown, found at the provider by the verifier, and on", GoodTales::healed);
+        all.put("absent when it was quiet, and sent anew", GoodTales::absent);
+        all.put("sent again under its key: the answer settles both", GoodTales::resentByKey);
+        all.put("a limit refuses the resend alone, the next one is answered", GoodTales::limited);
+        all.put("the verifier speaks for the whole chain", GoodTales::chainHealed);
+        all.put("it stood there before anything was sent", GoodTales::stoodThere);
         all.put("unknown, then the answer comes late", GoodTales::lateTruth);
         all.put("the answer comes late to a receipt that nobody had found yet", GoodTales::lateBeforeRecovery);
         all.put("a late answer to a settled receipt is only evidence", GoodTales::evidence);
@@ -97,6 +103,39 @@ final class GoodTales {
     static Tale resent() {
         Tale tale = new Tale().starts("[" + CHARGE + "]", "{}").dispatches("charge").arrives().killed().foundDead();
         return tale.waits("effect_unknown", "charge").after(80_000).resolved("abandoned", 0L).claimed().charges("charge").completes();
+    }
+
+    static Tale healed() {
+        return unknown().after(2_000).verdict("verified", null, "charge", 0).claimed().charges("ship").completes();
+    }
+
+    static Tale absent() {
+        Tale tale = new Tale().starts("[" + CHARGE + "]", "{}").dispatches("charge").arrives().unknown("engine", "timeout");
+        return tale.waitsUntil("effect_unknown", "charge", 80_000).after(80_000).claimed().verdict("not_applied", 0L, "charge", 0).charges("charge")
+                .completes();
+    }
+
+    private static Tale keyedUnknown() {
+        return new Tale().starts("[" + CHARGE + "]", "{}").keyed("charge-1").dispatches("charge").arrives().applied().unknown("engine", "timeout")
+                .waitsUntil("effect_unknown", "charge", 80_000).after(80_000).claimed();
+    }
+
+    static Tale resentByKey() {
+        return keyedUnknown().resends("charge").arrives().answers(201, "{'id': 'ch_01'}").settlesChain(201, "{'id': 'ch_01'}", "charge", 0).completes();
+    }
+
+    static Tale limited() {
+        return keyedUnknown().resends("charge").arrives().answers(429, "{}").triedAgainIn(100, "rejected").after(20_000).resends("charge").arrives()
+                .answers(201, "{'id': 'ch_01'}").settlesChain(201, "{'id': 'ch_01'}", "charge", 0).completes();
+    }
+
+    static Tale chainHealed() {
+        return keyedUnknown().resends("charge").arrives().unknown("engine", "timeout").after(3_000).verdict("verified", null, "charge", 0, 1)
+                .completes();
+    }
+
+    static Tale stoodThere() {
+        return new Tale().starts("[" + CHARGE + "]", "{}").standsAlready("charge").completes();
     }
 
     static Tale lateTruth() {

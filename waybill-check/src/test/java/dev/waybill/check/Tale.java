@@ -224,6 +224,15 @@ final class Tale {
         return this;
     }
 
+    /** The attempt before, again under its key: the destination honours it for an hour. */
+    Tale resends(String path) {
+        ObjectNode before = receipt;
+        before.put("key_window_millis", 3_600_000);
+        keyed(text(before, "idempotency_key")).dispatches(path);
+        receipt.put("resend_of", text(before, "id")).put("key_window_millis", 3_500_000);
+        return this;
+    }
+
     private boolean at(ObjectNode row, String path) {
         return text(row, "instance_id").equals(runId()) && text(row, "path").equals(path);
     }
@@ -375,6 +384,48 @@ final class Tale {
         moves("unknown", actor).put("reason", reason);
         queued("unknown");
         return event("effect.unknown", text(receipt, "id"));
+    }
+
+    /** A verdict of the verifier about these attempts, in one move. @param retryIn of an absence */
+    Tale verdict(String state, Long retryIn, String path, int... attempts) {
+        together(() -> {
+            for (int attempt : attempts) {
+                ObjectNode move = of(path, attempt).moves(state, "verifier").put("retry_in_millis", retryIn);
+                move.putNull("claim_epoch").putNull("claim_nonce");
+                if (state.equals("not_applied")) {
+                    move.put("proof", "verified_absent");
+                } else if (attempt == attempts[attempts.length - 1]) {
+                    move.put("output_state", "saved").put("output", json("{'id': 'ch_01'}"));
+                }
+            }
+            blockRow(path + "$verify", "frame", "{'reads': 1}");
+            evidence("verifier_read");
+        });
+        return this;
+    }
+
+    /** The answer to a resend settles the chain: the answered one committed, the earlier ones verified. */
+    Tale settlesChain(int status, String body, String path, int... earlier) {
+        ObjectNode answered = receipt;
+        together(() -> {
+            settles(status, body);
+            for (int attempt : earlier) {
+                of(path, attempt).moves("verified", "resend").put("reason", "resend_answered");
+            }
+        });
+        receipt = answered;
+        return this;
+    }
+
+    /** What stood there before anything was sent. */
+    Tale standsAlready(String path) {
+        together(() -> {
+            dispatches(path);
+            receipt.put("state", "prepared");
+            moves("verified", "verifier").putNull("claim_epoch").putNull("claim_nonce").put("output_state", "saved").put("output", json("{'id': 'x'}"));
+            evidence("verifier_read");
+        });
+        return this;
     }
 
     /** The next claim finds it dispatched under a dead one. */

@@ -10,6 +10,7 @@ final class Faults {
 
     private final List<Fault> faults = new ArrayList<>();
     private final List<Fault> warnings = new ArrayList<>();
+    private final List<Validation.StepGuarantee> guarantees = new ArrayList<>();
 
     void add(String code, String pointer, String message) {
         add(new Fault(code, pointer, message));
@@ -21,6 +22,10 @@ final class Faults {
         }
     }
 
+    void guarantee(String step, Guarantee guarantee) {
+        guarantees.add(new Validation.StepGuarantee(step, guarantee));
+    }
+
     void warn(String code, String pointer, String message) {
         if (warnings.size() < MAX) {
             warnings.add(new Fault(code, pointer, message));
@@ -28,6 +33,6 @@ final class Faults {
     }
 
     Validation result() {
-        return new Validation(List.copyOf(faults), List.copyOf(warnings));
+        return new Validation(List.copyOf(faults), List.copyOf(warnings), List.copyOf(guarantees));
     }
 }

@@ -3,6 +3,7 @@ package dev.waybill.definition;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
@@ -20,17 +21,31 @@ public record Sequence(
         int version,
         List<Block> blocks,
         @Nullable JsonNode inputSchema,
-        List<OnUnknown> onUnknown,
+        List<Remedy> onUnknown,
         JsonNode document) {
 
-    /** One entry of the ordered list that says what happens when an outcome is unknown. */
+    /** What can be done about an outcome that is unknown (semantics.md section 5). */
     public enum OnUnknown {
-        /** The branch waits for a person or a verifier. */
+        /** The branch waits for a person. */
         WAIT,
         /** The instance fails with EFFECT_BLOCKED, as the seed has it. */
         FAIL,
+        /** The provider is asked. */
         VERIFY,
+        /** The frozen request is sent again under its key. */
         RESEND
+    }
+
+    /**
+     * One entry of the ordered list {@code on_unknown}: tried until its bound is reached, then the next one.
+     *
+     * @param most how often: {@code max_reads} of a verify, {@code max} of a resend; null = the effect's own
+     * @param time {@code give_up} of a verify, {@code backoff} of a resend; null = the effect's own
+     */
+    public record Remedy(OnUnknown what, @Nullable Integer most, @Nullable Duration time) {
+        public static Remedy of(OnUnknown what) {
+            return new Remedy(what, null, null);
+        }
     }
 
     /** A node of a sequence. Block ids are unique in the document. */
@@ -47,6 +62,7 @@ public record Sequence(
      * @param onUnknown        null: the sequence's
      * @param clientErrorComplete {@code client_error_mode: complete}: a not_applied 4xx, after retries, becomes the output
      * @param successWhen      judges a 2xx
+     * @param guarantee        computed from the rest
      */
     public record Step(
             String id,
@@ -57,10 +73,11 @@ public record Sequence(
             @Nullable Duration timeout,
             @Nullable Expression when,
             @Nullable Effect effect,
-            @Nullable List<OnUnknown> onUnknown,
+            @Nullable List<Remedy> onUnknown,
             boolean clientErrorComplete,
             @Nullable Expression successWhen,
-            @Nullable JsonNode outputSchema)
+            @Nullable JsonNode outputSchema,
+            Guarantee guarantee)
             implements Block {}
 
     /** Branches run side by side; it ends when all have ended. */
@@ -119,29 +136,94 @@ public record Sequence(
         public static final Retry NONE = new Retry(1, Duration.ZERO, Duration.ZERO, 2.0, 0, null, List.of());
     }
 
+    /** What a 409 means where the author knows it. */
+    public enum OnConflict {
+        /** The verifier is asked: what is there may be ours. */
+        VERIFY,
+        /** Done already: committed. */
+        APPLIED,
+        REJECTED,
+        /** Another request with this key is under way: asked again later, with the same key. */
+        RETRY
+    }
+
+    /**
+     * A read-only question to the provider (semantics.md section 5, verify).
+     *
+     * @param handler       a read: http_request with GET or HEAD, a pure handler, or an effect handler whose params say that it reads
+     * @param params        resolved over the step's scope and the roots key, request, receipt, labels
+     * @param landed        over the answer's status, headers, body: true = the provider did it
+     * @param absent        true = the provider has nothing of it; null = absence is never concluded
+     * @param output        the block's output when it landed; null = the whole answer
+     * @param receiptId     the provider's own id in the answer; null = the effect's, then the usual members
+     * @param every         least time between two reads; doubles while nothing is said, up to {@code maxEvery}
+     * @param negativeReads absences in a row, each at least {@code every} after the one before and all after quiet_at
+     * @param giveUp        from the first read on
+     * @param maxReads      null = no bound but {@code giveUp}
+     * @param timeout       of one read
+     * @param before        also asked before a first dispatch (Read-Verify-Write)
+     */
+    public record Verifier(
+            String handler,
+            Value params,
+            Expression landed,
+            @Nullable Expression absent,
+            @Nullable Expression output,
+            @Nullable Expression receiptId,
+            Duration every,
+            Duration maxEvery,
+            int negativeReads,
+            Duration giveUp,
+            @Nullable Integer maxReads,
+            Duration timeout,
+            boolean before) {
+        public static final Duration DEFAULT_EVERY = Duration.ofSeconds(15);
+        public static final Duration DEFAULT_MAX_EVERY = Duration.ofMinutes(15);
+        public static final Duration DEFAULT_GIVE_UP = Duration.ofHours(24);
+        public static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(10);
+        public static final int DEFAULT_NEGATIVE_READS = 2;
+    }
+
+    /**
+     * @param max     resends of one effect
+     * @param backoff between two of them, doubling
+     */
+    public record Resend(int max, Duration backoff) {
+        public static final Resend DEFAULT = new Resend(5, Duration.ofSeconds(10));
+    }
+
     /**
      * What the author knows of the effect.
      *
-     * @param name      for people, or null
-     * @param key       must evaluate to a non-empty string, integer or boolean; null without an idempotency contract
-     * @param keyHeader the header that carries the key
-     * @param keyWindow how long the destination honours the key
-     * @param receiptId evaluated over the handler's output; null: provider_receipt_id, receipt_id, request_id
-     * @param labels    for people: order number, amount
-     * @param statusMap status to committed, not_applied, rejected or unknown
-     * @param settle    added to quiet_at
+     * @param name       for people, or null
+     * @param key        must evaluate to a non-empty string, integer or boolean; null without an idempotency contract
+     * @param keyHeader  the header that carries the key
+     * @param keyWindow  how long the destination honours the key; null = not known, and then nothing is sent again by itself
+     * @param replayed   statuses below 200 or above 299 that the destination stores with the key and repeats: they speak about earlier
+     *                   sends too
+     * @param receiptId  evaluated over the handler's output; null: provider_receipt_id, receipt_id, request_id
+     * @param labels     for people: order number, amount
+     * @param statusMap  status to committed, not_applied, rejected or unknown
+     * @param settle     added to quiet_at
+     * @param verify     null = nobody can be asked
+     * @param onConflict null: retry where there is a key, else the table of semantics.md section 4
      */
     public record Effect(
             @Nullable String name,
             @Nullable Value key,
             String keyHeader,
             @Nullable Duration keyWindow,
+            Set<Integer> replayed,
             @Nullable Expression receiptId,
             Map<String, Value> labels,
             Map<Integer, String> statusMap,
-            Duration settle) {
+            Duration settle,
+            @Nullable Verifier verify,
+            Resend resend,
+            @Nullable OnConflict onConflict) {
         public static final Duration DEFAULT_SETTLE = Duration.ofSeconds(60);
-        public static final Effect DEFAULT =
-                new Effect(null, null, "Idempotency-Key", null, null, Map.of(), Map.of(), DEFAULT_SETTLE);
+        public static final Set<Integer> DEFAULT_REPLAYED = Set.of(402);
+        public static final Effect DEFAULT = new Effect(
+                null, null, "Idempotency-Key", null, DEFAULT_REPLAYED, null, Map.of(), Map.of(), DEFAULT_SETTLE, null, Resend.DEFAULT, null);
     }
 }

@@ -1,10 +1,9 @@
 package dev.waybill.definition;
 
 import dev.waybill.definition.Sequence.Block;
-import dev.waybill.definition.Sequence.OnUnknown;
+import dev.waybill.definition.Sequence.Remedy;
 import dev.waybill.json.Json;
 import dev.waybill.model.WaybillException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
@@ -73,7 +72,7 @@ public final class SequenceParser {
                 .stringValue();
         int version = fields.integer("version", 1, Integer.MAX_VALUE, 1);
         JsonNode inputSchema = schema(fields, "input_schema");
-        List<OnUnknown> onUnknown = onUnknown(fields);
+        List<Remedy> onUnknown = OnUnknownReader.read(fields, faults);
         BlockReader blocks = new BlockReader(faults, handlerKnown);
         List<Block> body = blocks.blocks(fields, "blocks", true, 0, Set.of());
         fields.shown("deprecated", "status", "created_at");
@@ -87,7 +86,7 @@ public final class SequenceParser {
                 version,
                 body,
                 inputSchema,
-                onUnknown == null ? List.of(OnUnknown.WAIT) : onUnknown,
+                onUnknown == null ? OnUnknownReader.DEFAULT : onUnknown,
                 document);
     }
 
@@ -117,32 +116,5 @@ public final class SequenceParser {
             }
         }
         return schema;
-    }
-
-    /** Null when it is not given. */
-    static @Nullable List<OnUnknown> onUnknown(Fields fields) {
-        JsonNode given = fields.get("on_unknown");
-        if (given == null) {
-            return null;
-        }
-        List<OnUnknown> list = new ArrayList<>();
-        List<JsonNode> entries = new ArrayList<>();
-        if (given.isArray()) {
-            given.forEach(entries::add);
-        } else {
-            entries.add(given);
-        }
-        for (JsonNode entry : entries) {
-            switch (entry.asString("")) {
-                case "wait" -> list.add(OnUnknown.WAIT);
-                case "fail" -> list.add(OnUnknown.FAIL);
-                case "verify", "resend" -> fields.fault("UNSUPPORTED", "on_unknown", "on_unknown " + entry.asString() + " is not supported yet");
-                default -> fields.fault("INVALID_VALUE", "on_unknown", "on_unknown is a list of wait, fail");
-            }
-        }
-        if (entries.isEmpty()) {
-            fields.fault("INVALID_VALUE", "on_unknown", "on_unknown must not be empty");
-        }
-        return List.copyOf(list);
     }
 }

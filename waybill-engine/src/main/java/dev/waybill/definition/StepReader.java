@@ -1,16 +1,14 @@
 package dev.waybill.definition;
 
 import dev.waybill.definition.Sequence.Effect;
-import dev.waybill.definition.Sequence.OnUnknown;
+import dev.waybill.definition.Sequence.Remedy;
 import dev.waybill.definition.Sequence.Retry;
 import dev.waybill.definition.Sequence.Step;
 import dev.waybill.definition.Values.Compiled;
 import dev.waybill.json.Json;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -27,18 +25,18 @@ final class StepReader {
     private static final Duration DEFAULT_MAX_BACKOFF = Duration.ofMinutes(1);
     private static final Set<String> PURE = Set.of("noop", "log", "sleep", "fail", "transform", "assert", "set_state", "get_state",
             "delete_state", "merge_state", "query_instance", "memory_search", "blob_get", "wait_for_event", "human_review");
-    private static final List<String> STATUS_OUTCOMES = List.of("committed", "not_applied", "rejected", "unknown");
-
     private final Faults faults;
     private final Predicate<String> handlerKnown;
     final ValueReader values;
     private final HttpRequestReader http;
+    private final EffectReader effects;
 
     StepReader(Faults faults, Predicate<String> handlerKnown) {
         this.faults = faults;
         this.handlerKnown = handlerKnown;
         this.values = new ValueReader(faults);
         this.http = new HttpRequestReader(faults, values);
+        this.effects = new EffectReader(faults, values, http, handlerKnown);
     }
 
     Step step(Fields fields, String id, Set<String> variables) {
@@ -47,7 +45,7 @@ final class StepReader {
         if (!handler.isEmpty() && !handlerKnown.test(handler)) {
             fields.fault("UNKNOWN_HANDLER", "handler", "no handler is named " + handler);
         }
-        Effect effect = effect(fields, variables);
+        Effect effect = effects.read(fields, variables);
         JsonNode params = fields.get("params");
         Compiled compiled;
         boolean keyHeader = false;
@@ -61,7 +59,9 @@ final class StepReader {
             compiled = params == null ? new Values.Constant(Json.NODES.objectNode()) : values.value(params, fields.at("params"), variables);
         }
         boolean effectful = !PURE.contains(handler) && !reads;
-        if (effectful && (effect == null || effect.key() == null) && !keyHeader) {
+        Guarantee guarantee = Guarantee.of(effectful, effect, false);
+        faults.guarantee(id, guarantee);
+        if (effectful && (effect == null || effect.key() == null && effect.verify() == null) && !keyHeader) {
             faults.warn("EFFECT_WITHOUT_KEY", fields.pointer, "the effect has neither an idempotency key nor a verifier: an unknown outcome needs a person");
         }
         Duration timeout = fields.duration("timeout");
@@ -74,7 +74,10 @@ final class StepReader {
         Value delay = delay(fields, variables);
         Retry retry = retry(fields);
         Expression when = values.condition(fields, "when", false);
-        List<OnUnknown> onUnknown = SequenceParser.onUnknown(fields);
+        List<Remedy> onUnknown = OnUnknownReader.read(fields, faults);
+        if (onUnknown != null) {
+            OnUnknownReader.check(onUnknown, effect, fields, faults);
+        }
         boolean complete = clientErrorComplete(fields);
         Expression successWhen = values.condition(fields, "success_when", false);
         JsonNode outputSchema = SequenceParser.schema(fields, "output_schema");
@@ -83,7 +86,7 @@ final class StepReader {
         }
         fields.unsupported("rate_limit_key", "send_window", "context_access", "wait_for_input", "queue_name", "deadline", "on_deadline_breach",
                 "fallback_handler", "cache_key", "compensation");
-        return new Step(id, handler, compiled, delay, retry, timeout, when, effect, onUnknown, complete, successWhen, outputSchema);
+        return new Step(id, handler, compiled, delay, retry, timeout, when, effect, onUnknown, complete, successWhen, outputSchema, guarantee);
     }
 
     /** {@code {duration: ..}}, or the duration itself; resolves to integer milliseconds unless it is a template or an expression. */
@@ -150,81 +153,5 @@ final class StepReader {
             fields.fault("INVALID_VALUE", "clientErrorMode", "client_error_mode is given twice");
         }
         return complete;
-    }
-
-    private @Nullable Effect effect(Fields fields, Set<String> variables) {
-        JsonNode node = fields.optional("effect", JsonNode::isObject, "an object");
-        if (node == null) {
-            return null;
-        }
-        Fields effect = new Fields(node, fields.at("effect"), faults);
-        Compiled key = null;
-        String header = Effect.DEFAULT.keyHeader();
-        Duration window = null;
-        JsonNode contract = effect.optional("idempotency", JsonNode::isObject, "an object {key, header, window}");
-        if (contract != null) {
-            Fields idempotency = new Fields(contract, effect.at("idempotency"), faults);
-            JsonNode written = idempotency.require("key", value -> true, "a value", Json.NODES.missingNode());
-            key = written.isMissingNode() ? null : values.key(written, idempotency.at("key"), variables);
-            String name = idempotency.text("header");
-            if (name != null) {
-                header = name;
-                http.checkName(name, idempotency.at("header"));
-            }
-            window = idempotency.duration("window");
-            idempotency.done();
-        }
-        Duration settle = effect.duration("settle");
-        refine(effect, "on_conflict", "rejected");
-        refine(effect, "repeats", "refused");
-        effect.unsupported("verify", "resend");
-        Effect result = new Effect(
-                effect.text("name"),
-                key,
-                header,
-                window,
-                values.expression(effect, "receipt_id"),
-                labels(effect, variables),
-                statusMap(effect),
-                settle == null ? Effect.DEFAULT_SETTLE : settle);
-        effect.done();
-        return result;
-    }
-
-    private static void refine(Fields effect, String name, String built) {
-        String given = effect.text(name);
-        if (given != null && !given.equals(built)) {
-            effect.fault("UNSUPPORTED", name, name + ": " + given + " is not supported yet");
-        }
-    }
-
-    private Map<String, Value> labels(Fields effect, Set<String> variables) {
-        Map<String, Value> labels = new LinkedHashMap<>();
-        JsonNode node = effect.optional("labels", JsonNode::isObject, "an object");
-        if (node != null) {
-            for (Map.Entry<String, JsonNode> label : node.properties()) {
-                labels.put(label.getKey(), values.value(label.getValue(), effect.at("labels") + "/" + Pointers.escape(label.getKey()), variables));
-            }
-        }
-        return labels;
-    }
-
-    private Map<Integer, String> statusMap(Fields effect) {
-        Map<Integer, String> map = new LinkedHashMap<>();
-        JsonNode node = effect.optional("status", JsonNode::isObject, "an object");
-        if (node != null) {
-            for (Map.Entry<String, JsonNode> entry : node.properties()) {
-                String outcome = entry.getValue().asString("");
-                if (!entry.getKey().matches("[1-5]\\d\\d") || !STATUS_OUTCOMES.contains(outcome)) {
-                    faults.add(
-                            "INVALID_VALUE",
-                            effect.at("status") + "/" + Pointers.escape(entry.getKey()),
-                            "an entry maps an HTTP status to " + String.join(", ", STATUS_OUTCOMES) + Fields.near(outcome, STATUS_OUTCOMES));
-                } else {
-                    map.put(Integer.valueOf(entry.getKey()), outcome);
-                }
-            }
-        }
-        return map;
     }
 }

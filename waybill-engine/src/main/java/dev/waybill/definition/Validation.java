@@ -10,9 +10,13 @@ import tools.jackson.databind.node.ArrayNode;
  * Everything that validation found, in document order.
  *
  * @param faults   refuse publication
+ * @param guarantees of every step, in document order
  * @param warnings lint: legal, and probably not what was meant
  */
-public record Validation(List<Fault> faults, List<Fault> warnings) {
+public record Validation(List<Fault> faults, List<Fault> warnings, List<StepGuarantee> guarantees) {
+    /** The computed promise of one step. */
+    public record StepGuarantee(String step, Guarantee guarantee) {}
+
     public boolean valid() {
         return faults.isEmpty();
     }

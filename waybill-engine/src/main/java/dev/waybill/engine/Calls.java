@@ -31,6 +31,7 @@ import tools.jackson.databind.node.JsonNodeFactory;
  */
 final class Calls {
     private static final Logger LOG = LoggerFactory.getLogger(Calls.class);
+    private static final long PAUSE_AFTER_FAULT_NANOS = Duration.ofSeconds(1).toNanos();
     private static final long CLOCK_JUMP_NANOS = Duration.ofSeconds(1).toNanos();
 
     private final Engine engine;
@@ -54,6 +55,9 @@ final class Calls {
         record Pure(PureHandler.Result result) implements Result {}
 
         record PureFailed(Problem problem) implements Result {}
+
+        /** Of a verifier's question; what it found is recorded already, so far as it could be. */
+        record Asked(Verifiers.@Nullable Recorded recorded) implements Result {}
     }
 
     /** Something in flight. */
@@ -61,12 +65,19 @@ final class Calls {
         final Ready ready;
         final @Nullable Attempt attempt;
         final long deadlineNanos;
+        /** A verifier's: it has no outcome of its own when it is overdue. */
+        final boolean question;
         private final AtomicBoolean ended = new AtomicBoolean();
         private @Nullable Thread thread;
         /** The engine has stopped waiting; what the call still says is late truth. */
         volatile boolean abandoned;
 
         Call(Ready ready, @Nullable Attempt attempt, long deadlineNanos) {
+            this(ready, attempt, deadlineNanos, false);
+        }
+
+        Call(Ready ready, @Nullable Attempt attempt, long deadlineNanos, boolean question) {
+            this.question = question;
             this.ready = ready;
             this.attempt = attempt;
             this.deadlineNanos = deadlineNanos;
@@ -101,7 +112,8 @@ final class Calls {
         running.start(() -> {
             Outcome outcome;
             try {
-                engine.points().reached(CrashPoints.Point.AFTER_INTENT, instance, ready.path());
+                engine.points().reached(
+                        ready.resend() ? CrashPoints.Point.AFTER_RESEND_INTENT : CrashPoints.Point.AFTER_INTENT, instance, ready.path());
                 if (late.getAsBoolean()) {
                     outcome = notSent();
                 } else {
@@ -135,7 +147,7 @@ final class Calls {
             firstByte = () -> {};
         }
         return call.send(
-                new Dispatch(id, instance, ready.path(), ready.attempt(), receipt.idempotencyKey(), false, late, firstByte));
+                new Dispatch(id, instance, ready.path(), ready.attempt(), receipt.idempotencyKey(), ready.resend(), late, firstByte));
     }
 
     static Outcome notSent() {
@@ -158,6 +170,24 @@ final class Calls {
                 outcome = new Outcome.Unknown("handler_exception", e.getClass().getSimpleName() + ": " + e.getMessage(), null);
             }
             end(running, new Result.Read(outcome), sink);
+        });
+        return running;
+    }
+
+    /** Asks a verifier and records its verdict; {@code ready}'s path is the question's, not the step's. */
+    Call ask(Ready ready, Verifiers verifiers, Verifiers.Question question, Consumer<Done> sink) {
+        Call running = new Call(ready, null, deadline(question.verifier().timeout()), true);
+        running.start(() -> {
+            Verifiers.Recorded recorded = null;
+            try {
+                recorded = verifiers.ask(question, Verifiers.ACTOR);
+            } catch (InterruptedException e) {
+                LOG.info("the question about {} of {} was ended by its timeout or the drain", question.path(), instance);
+            } catch (RuntimeException | Error e) {
+                LOG.warn("what a verifier said about {} of {} could not be recorded; it is asked again", question.path(), instance, e);
+                java.util.concurrent.locks.LockSupport.parkNanos(PAUSE_AFTER_FAULT_NANOS); // a database that is away must not make the provider pay
+            }
+            end(running, new Result.Asked(recorded), sink);
         });
         return running;
     }

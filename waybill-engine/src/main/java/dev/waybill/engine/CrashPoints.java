@@ -17,6 +17,10 @@ public interface CrashPoints {
         BEFORE_INTENT,
         /** The intent is acknowledged; the call has not begun. */
         AFTER_INTENT,
+        /** As AFTER_INTENT, of a request that is sent again under its key (W19). */
+        AFTER_RESEND_INTENT,
+        /** The verifier has its answer; no verdict is recorded (W18). */
+        AFTER_QUESTION,
         /** The handler has its outcome; nothing is recorded. */
         AFTER_ANSWER,
         /** The settle is about to be handed over. */

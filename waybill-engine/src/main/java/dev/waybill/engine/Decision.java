@@ -33,8 +33,9 @@ final class Decision {
      * A step that may run now.
      *
      * @param copyOf the receipt whose frozen request an automatic attempt repeats; null = resolve params anew
+     * @param resend an earlier receipt of the effect is unknown: the copy goes out under its key
      */
-    record Ready(Step step, String path, RunScope scope, int attempt, @Nullable ReceiptRow copyOf) {}
+    record Ready(Step step, String path, RunScope scope, int attempt, @Nullable ReceiptRow copyOf, boolean resend) {}
 
     /**
      * A branch that is blocked.
@@ -42,11 +43,20 @@ final class Decision {
      * @param reason      timer, retry, effect_unknown, effect_abandoned, output_lost ..
      * @param receipt     the receipt it waits for, or null
      * @param dueInMillis when it is worth looking again; null = only news helps
+     * @param next        of an unknown effect: verify, resend or person; null otherwise
      */
-    record Waiting(String reason, String path, @Nullable UUID receipt, @Nullable Long dueInMillis) {}
+    record Waiting(String reason, String path, @Nullable UUID receipt, @Nullable Long dueInMillis, @Nullable String next) {
+        Waiting(String reason, String path, @Nullable UUID receipt, @Nullable Long dueInMillis) {
+            this(reason, path, receipt, dueInMillis, null);
+        }
+    }
 
     final List<Ready> ready = new ArrayList<>();
     final List<Waiting> waiting = new ArrayList<>();
+    /** Every effect that is unknown, with what comes next. */
+    final List<Healing.Unknown> unknowns = new ArrayList<>();
+    /** Those whose verifier is to be asked now. */
+    final List<Healing.Unknown> asks = new ArrayList<>();
     /** Effects that are unknown and whose policy is to fail the run (semantics.md section 5, fail). */
     final List<Waiting> blocked = new ArrayList<>();
     /** An uncaught failure beside branches that still run: nothing new may start. */

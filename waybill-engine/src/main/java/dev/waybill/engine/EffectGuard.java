@@ -98,7 +98,8 @@ final class EffectGuard {
             return new ReceiptRow(
                     id, state.execution, ready.path(), ready.attempt(), false, copy.kind(), copy.handler(), copy.destination(),
                     copy.destinationFingerprint(), copy.idempotencyKey(), copy.requestSha256(), copy.request(), state.claim,
-                    engine.node().incarnation(), transitionId, quietInMillis, window, null, copy.labels(), null, null);
+                    engine.node().incarnation(), transitionId, quietInMillis, windowLeft(ready, window), ready.resend() ? copy.id() : null,
+                    copy.labels(), null, null);
         }
         String handler = step.handler();
         JsonNode params = resolved.params();
@@ -108,6 +109,19 @@ final class EffectGuard {
                 destination.text(), destination.fingerprint(), resolved.key(), Fingerprints.requestSha256(params),
                 EngineJson.write(Fingerprints.scrubForStorage(params)), state.claim,
                 engine.node().incarnation(), transitionId, quietInMillis, window, null, labels(effect, ready), null, null);
+    }
+
+    /** The receipt of this attempt as it stands before a first dispatch; its transition is the mover's. */
+    ReceiptRow prepared(Ready ready, Resolved resolved) throws EvaluationException {
+        return receipt(ready, resolved, new UUID(0, 0)).asPrepared(new UUID(0, 0));
+    }
+
+    /** The destination counts from the first request it saw under the key, not from this one. */
+    private static @Nullable Long windowLeft(Ready ready, @Nullable Long window) {
+        ReceiptRow first = Healing.firstUnderKey(ready.scope().state().attempts(ready.path()));
+        return window == null || first == null || first.keyWindowMillis() == null
+                ? window
+                : (Long) ready.scope().state().millisUntil(first.at(), first.keyWindowMillis());
     }
 
     private static @Nullable String labels(Effect effect, Ready ready) throws EvaluationException {

@@ -6,6 +6,7 @@ import dev.waybill.json.SecretSource;
 import dev.waybill.model.Claim;
 import dev.waybill.model.InstanceKey;
 import dev.waybill.model.InstanceState;
+import dev.waybill.model.WaybillException;
 import dev.waybill.recorder.Flights;
 import dev.waybill.recorder.Recorder;
 import dev.waybill.store.InstanceRecord;
@@ -168,6 +169,34 @@ public final class EngineRuntime implements AutoCloseable {
         InstanceSnapshot snapshot = store.load(key).orElse(null);
         Engine.Loaded loaded = snapshot == null ? null : engine.sequences().get(key.tenant(), snapshot.instance().sequenceId());
         return snapshot == null || loaded == null ? null : RunInspection.of(snapshot, loaded);
+    }
+
+    /**
+     * Asks the verifier of an unknown effect now, whatever its schedule and its run's state, and records the verdict.
+     *
+     * @return false when the effect is not unknown (any longer): nothing was asked or nothing was recorded
+     * @throws WaybillException 409 VERIFIER_MISSING when the step declares none
+     */
+    public boolean verify(InstanceKey key, UUID receipt, String actor) {
+        RunInspection run = inspect(key);
+        Healing.Unknown unknown = run == null ? null : run.unknown(receipt);
+        if (unknown == null) {
+            return false;
+        }
+        if (unknown.effect().verify() == null) {
+            throw WaybillException.conflict(
+                    "VERIFIER_MISSING", "the step at " + unknown.path() + " declares no effect.verify: there is no question to ask",
+                    "waybill effects show " + receipt);
+        }
+        Verifiers verifiers = new Verifiers(engine);
+        try {
+            boolean durable = verifiers.ask(verifiers.about(key, unknown), actor).durable();
+            nudge(key);
+            return durable;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
     }
 
     /**

@@ -7,7 +7,6 @@ import dev.waybill.definition.Sequence;
 import dev.waybill.definition.Sequence.Block;
 import dev.waybill.definition.Sequence.ForEach;
 import dev.waybill.definition.Sequence.Loop;
-import dev.waybill.definition.Sequence.OnUnknown;
 import dev.waybill.definition.Sequence.Parallel;
 import dev.waybill.definition.Sequence.Router;
 import dev.waybill.definition.Sequence.Step;
@@ -17,6 +16,7 @@ import dev.waybill.engine.Decision.Ready;
 import dev.waybill.engine.Decision.Status;
 import dev.waybill.engine.Decision.Waiting;
 import dev.waybill.engine.RunState.Attempt;
+import dev.waybill.model.EffectState;
 import dev.waybill.model.Problem;
 import dev.waybill.store.BlockRow;
 import dev.waybill.store.BlockRow.Kind;
@@ -130,7 +130,7 @@ final class Evaluator {
             return Decision.PENDING;
         }
         if (path.equals(sought)) {
-            found = new Ready(step, path, scope(place, path, 0), 0, null);
+            found = new Ready(step, path, scope(place, path, 0), 0, null, false);
             return Decision.PENDING;
         }
         BlockRow row = state.row(path);
@@ -208,18 +208,14 @@ final class Evaluator {
         ReceiptRow receipt = last.receipt;
         // A person cleared the error after this attempt: the next one resolves its params anew (semantics.md section 3, Attempt).
         boolean cleared = row != null && row.kind() == Kind.CLEARED && state.body(row).path("attempts").asInt() > receipt.attempt();
+        List<Attempt> unknown = Healing.members(state.attempts(path));
+        if (!unknown.isEmpty() && last.state() != EffectState.DISPATCHED) {
+            return unknown(step, path, place, unknown);
+        }
         return switch (last.state()) {
             // Not in flight here and of the current claim: the intent was acknowledged and its call is being started.
             case PLANNED, PREPARED, DISPATCHED -> Decision.PENDING;
-            case UNKNOWN -> {
-                Waiting wait = new Waiting("effect_unknown", path, receipt.id(), null);
-                if (policy(step).contains(OnUnknown.FAIL)) {
-                    decision.blocked.add(wait);
-                } else {
-                    decision.waiting.add(wait);
-                }
-                yield Decision.PENDING;
-            }
+            case UNKNOWN -> throw new IllegalStateException("an unknown effect is healed above");
             case COMMITTED, VERIFIED -> applied(path, last);
             case NOT_APPLIED, ABANDONED, COMPENSATED -> {
                 if (last.last != null && last.last.outputState() == OutputState.SAVED) {
@@ -235,7 +231,7 @@ final class Evaluator {
                             ? waiting("retry", path, receipt.id(), left)
                             : ready(step, path, place, receipt.attempt() + 1, receipt);
                 }
-                if (last.state() == dev.waybill.model.EffectState.NOT_APPLIED) {
+                if (last.state() == EffectState.NOT_APPLIED) {
                     yield failed(path, Problems.of(last));
                 }
                 yield waiting("effect_abandoned", path, receipt.id(), null);
@@ -252,12 +248,52 @@ final class Evaluator {
         };
     }
 
-    private List<OnUnknown> policy(Step step) {
-        return step.onUnknown() != null ? step.onUnknown() : sequence.onUnknown();
+    /** Nothing but the remedies of {@code on_unknown} leads on from here. */
+    private Status unknown(Step step, String path, Place place, List<Attempt> members) {
+        if (inFlight.contains(path + Healing.VERIFY)) {
+            return Decision.PENDING; // the question is under way
+        }
+        int attempt = state.attempts(path).getLast().receipt.attempt();
+        Healing.Unknown unknown = Healing.of(step, sequence, path, scope(place, path, attempt), members);
+        decision.unknowns.add(unknown);
+        java.util.UUID receipt = unknown.newest().receipt.id();
+        switch (unknown.next()) {
+            case Healing.Next.Ask ask when ask.dueInMillis() <= 0 -> decision.asks.add(unknown);
+            case Healing.Next.Ask ask -> decision.waiting.add(new Waiting("effect_unknown", path, receipt, ask.dueInMillis(), "verify"));
+            case Healing.Next.Again again when again.dueInMillis() <= 0 ->
+                decision.ready.add(new Ready(step, path, scope(place, path, attempt + 1), attempt + 1, again.copyOf(), true));
+            case Healing.Next.Again again -> decision.waiting.add(new Waiting("effect_unknown", path, receipt, again.dueInMillis(), "resend"));
+            case Healing.Next.Person person -> {
+                escalate(step, path, unknown, person);
+                decision.waiting.add(new Waiting("effect_unknown", path, receipt, person.dueInMillis(), "person"));
+            }
+            case Healing.Next.Fail() -> decision.blocked.add(new Waiting("effect_unknown", path, receipt, null));
+        }
+        return Decision.PENDING;
+    }
+
+    /** Where a remedy was tried and has come to its end, a person is called, once. */
+    private void escalate(Step step, String path, Healing.Unknown unknown, Healing.Next.Person person) {
+        Attempt newest = unknown.newest();
+        BlockRow row = state.row(path + Healing.ESCALATED);
+        boolean told = row != null && state.body(row).path("effect_id").asString("").equals(newest.receipt.id().toString());
+        if (told || (unknown.reads().reads() == 0 && unknown.resends() == 0)) {
+            return;
+        }
+        ObjectNode body = NODES.objectNode().put("effect_id", newest.receipt.id().toString()).put("why", person.why());
+        draft.row(path + Healing.ESCALATED, Kind.FRAME, body, null);
+        draft.events.add(Events.effect("effect.escalated", state.key, newest.receipt, person.why()));
     }
 
     private Status ready(Step step, String path, Place place, int attempt, @Nullable ReceiptRow copyOf) {
-        decision.ready.add(new Ready(step, path, scope(place, path, attempt), attempt, copyOf));
+        BlockRow before = state.row(path + Verifiers.BEFORE);
+        if (before != null && before.dueInMillis() != null && state.body(before).path("attempt").asInt() == attempt) {
+            long left = state.millisUntil(before.at(), before.dueInMillis());
+            if (left > 0) {
+                return waiting("before_read", path, null, left);
+            }
+        }
+        decision.ready.add(new Ready(step, path, scope(place, path, attempt), attempt, copyOf, false));
         return Decision.PENDING;
     }
 

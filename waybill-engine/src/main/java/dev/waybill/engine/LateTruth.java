@@ -197,7 +197,8 @@ final class LateTruth {
                 new RunScope(
                         state, loaded.stepIds(), sent.scope().prefix(), sent.scope().variables(), path, attempt.receipt.attempt()),
                 attempt.receipt.attempt(),
-                null);
+                null,
+                attempt.receipt.resendOf() != null);
         Settlement.Settled settled = Settlement.settle(here, attempt, attempts, outcome, state, transition, random, actor);
         JournalRow row = settled.row();
         OutsideMove move = newest && attempt.state().unresolved() && attempt.state().canMoveTo(row.to())
@@ -227,9 +228,11 @@ final class LateTruth {
         // Nobody else announces it: whoever takes the run over finds it unknown already.
         List<Event> events = settled.row().to() == EffectState.UNKNOWN
                 ? List.of(Events.effectUnknown(state.key, attempt.receipt, String.valueOf(settled.row().reason())))
-                : List.of();
+                : settled.chain().stream().map(row -> Settlement.resolved(state, row)).toList();
+        List<JournalRow> journal = new ArrayList<>(List.of(settled.row()));
+        journal.addAll(settled.chain());
         return new OutsideMove(
-                state.key, transition, null, Set.of(), List.of(), List.of(settled.row()), List.of(), rows, null, null,
+                state.key, transition, null, Set.of(), List.of(), journal, List.of(), rows, null, null,
                 Set.of(InstanceState.WAITING), false, null, events, null);
     }
 

@@ -32,6 +32,9 @@ final class Reasons {
             if (one.dueInMillis() != null) {
                 reason.put("due", now.plusMillis(one.dueInMillis()).toString());
             }
+            if (one.next() != null) {
+                reason.put("next", one.next());
+            }
         }
         return EngineJson.write(reasons);
     }

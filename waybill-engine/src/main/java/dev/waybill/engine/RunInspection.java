@@ -82,6 +82,35 @@ public final class RunInspection {
         return unresolved;
     }
 
+    /** Unknown effects with what the engine will do about them. */
+    public List<NextStep> healing() {
+        boolean ended = snapshot.instance().state().terminal();
+        return unknowns().stream().map(unknown -> NextStep.of(unknown, ended)).toList();
+    }
+
+    /** The chain a receipt belongs to, or null when nothing of it is unknown. */
+    Healing.@Nullable Unknown unknown(UUID receipt) {
+        return unknowns().stream()
+                .filter(unknown -> unknown.members().stream().anyMatch(member -> member.receipt.id().equals(receipt)))
+                .findFirst()
+                .orElse(null);
+    }
+
+    private List<Healing.Unknown> unknowns() {
+        return Evaluator.decide(loaded.sequence(), loaded.stepIds(), state, new Draft(new UUID(0, 0), state), Set.of()).unknowns;
+    }
+
+    /** Receipts of the effect at {@code path} that are unknown, oldest first: one effect, resolved as one (semantics.md section 5). */
+    public List<UUID> chain(String path) {
+        return Healing.members(state.attempts(path)).stream().map(member -> member.receipt.id()).toList();
+    }
+
+    /** Whether an attempt at {@code path} is under way. */
+    public boolean inFlight(String path) {
+        Attempt last = state.lastAttempt(path);
+        return last != null && last.state() == dev.waybill.model.EffectState.DISPATCHED;
+    }
+
     /** Where the run failed (uncaught), or where an abandoned effect waits for a person. */
     public List<String> stoppedAt() {
         Decision decision = Evaluator.decide(

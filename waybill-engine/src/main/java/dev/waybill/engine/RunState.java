@@ -196,9 +196,11 @@ final class RunState {
         if (row != null && row.kind() == BlockRow.Kind.OUTPUT) {
             return remember(path, body(row));
         }
-        Attempt last = lastAttempt(path);
-        if (last != null && last.last != null && last.last.output() != null) {
-            return remember(path, parser.apply(last.last.output()));
+        // Usually the last attempt has it; in a chain of resends it is where the answer, or the proof, was found.
+        for (Attempt attempt : attempts(path).reversed()) {
+            if (attempt.last != null && attempt.last.output() != null) {
+                return remember(path, parser.apply(attempt.last.output()));
+            }
         }
         return null;
     }
@@ -260,8 +262,9 @@ final class RunState {
         begin(row.path());
     }
 
+    /** A receipt that has just become durable. */
     void apply(ReceiptRow receipt) {
-        effects.computeIfAbsent(receipt.path(), p -> new ArrayList<>()).add(new Attempt(receipt, null));
+        effects.computeIfAbsent(receipt.path(), p -> new ArrayList<>()).add(new Attempt(receipt.stamped(databaseNow), null));
         begin(receipt.path());
     }
 
@@ -270,9 +273,7 @@ final class RunState {
         databaseNow = at;
         readAtNanos = System.nanoTime();
         for (JournalRow row : settles) {
-            if (row.retryInMillis() != null) {
-                apply(stamped(row, at));
-            }
+            apply(stamped(row, at));
         }
         for (BlockRow row : written) {
             if (row.dueInMillis() != null && rows.get(row.path()) == row) {

@@ -2,6 +2,9 @@ package dev.waybill.engine;
 
 import dev.waybill.definition.EvaluationException;
 import dev.waybill.definition.Schemas;
+import dev.waybill.definition.Scope;
+import dev.waybill.definition.Sequence.Effect;
+import dev.waybill.definition.Sequence.OnConflict;
 import dev.waybill.definition.Sequence.Step;
 import dev.waybill.engine.Decision.Ready;
 import dev.waybill.engine.RunState.Attempt;
@@ -37,10 +40,15 @@ final class Settlement {
     /**
      * What to write.
      *
+     * @param chain  moves of earlier receipts of the effect that this answer speaks about (section 5, resend)
      * @param error  the step has failed: its error row's body, or null
      * @param output the step has ended with this although the receipt is not applied (client_error_mode), or null
      */
-    record Settled(JournalRow row, @Nullable Problem error, @Nullable JsonNode output) {}
+    record Settled(JournalRow row, List<JournalRow> chain, @Nullable Problem error, @Nullable JsonNode output) {
+        Settled(JournalRow row, @Nullable Problem error, @Nullable JsonNode output) {
+            this(row, List.of(), error, output);
+        }
+    }
 
     /** Puts the outcome into the draft. */
     static void into(Draft draft, Ready ready, Attempt attempt, Outcome outcome, Engine engine, String actor) {
@@ -49,6 +57,11 @@ final class Settlement {
                 settle(ready, attempt, state.attempts(ready.path()), outcome, state, draft.transitionId, engine.random(), actor);
         boolean unknownBefore = attempt.state() == EffectState.UNKNOWN;
         draft.settle(settled.row());
+        settled.chain().forEach(row -> {
+            draft.settle(row);
+            draft.events.add(resolved(state, row));
+            engine.meter().count("waybill_effects_total", 1, "state", row.to().wire(), "kind", attempt.receipt.kind().wire());
+        });
         draft.answers.add(new Draft.Answer(ready, attempt.receipt.id(), outcome));
         if (settled.error() != null) {
             draft.row(ready.path(), BlockRow.Kind.ERROR, Problems.json(settled.error()), null);
@@ -63,6 +76,16 @@ final class Settlement {
         engine.meter().count("waybill_effects_total", 1, "state", settled.row().to().wire(), "kind", attempt.receipt.kind().wire());
     }
 
+    /** Announces that an earlier receipt of the effect is no longer unknown. */
+    static dev.waybill.store.Event resolved(RunState state, JournalRow row) {
+        ReceiptRow receipt = state.attempts(row.path()).stream()
+                .map(one -> one.receipt)
+                .filter(one -> one.attempt() == row.attempt())
+                .findFirst()
+                .orElseThrow();
+        return Events.effect("effect.resolved", state.key, receipt, row.to().wire());
+    }
+
     static Settled settle(
             Ready ready,
             Attempt attempt,
@@ -73,15 +96,82 @@ final class Settlement {
             RandomGenerator random,
             String actor) {
         Step step = ready.step();
+        List<Attempt> earlier = attempts.stream()
+                .filter(one -> one.receipt.attempt() < attempt.receipt.attempt() && one.state() == EffectState.UNKNOWN)
+                .toList();
         Row row = new Row(attempt, transitionId, actor, attempt.receipt.claim());
-        return switch (judged(step, ready, outcome)) {
+        Outcome judged = judged(step, ready, conflict(step, ready, outcome, !earlier.isEmpty()));
+        Settled alone = alone(step, ready, attempts, row, judged, !earlier.isEmpty(), random);
+        return earlier.isEmpty() ? alone : chained(step, alone, judged, earlier, transitionId, attempt.receipt.claim());
+    }
+
+    /**
+     * The answer to a resend (section 5): a 2xx, and a status that the destination stores with the key, speak about every earlier request
+     * under it; any other no speaks about the resend alone, and the effect stays unknown.
+     */
+    private static Settled chained(Step step, Settled alone, Outcome judged, List<Attempt> earlier, UUID transitionId, Claim claim) {
+        JournalRow own = alone.row();
+        if (own.to() == EffectState.COMMITTED) {
+            List<JournalRow> chain = earlier.stream()
+                    .map(one -> new Row(one, transitionId, CHAIN_ACTOR, claim).make(
+                                    EffectState.VERIFIED, null, "resend_answered", "the request was sent again under its key, and answered",
+                                    own.providerReceiptId(), null, true, null, null, OutputState.NONE, null)
+                            .row())
+                    .toList();
+            return new Settled(own, chain, alone.error(), alone.output());
+        }
+        boolean replayed = judged instanceof Outcome.NotApplied no
+                && no.proof() == Proof.REJECTED
+                && no.reply() != null
+                && EffectGuard.effect(step).replayed().contains(no.reply().status());
+        if (replayed) {
+            List<JournalRow> chain = earlier.stream()
+                    .map(one -> new Row(one, transitionId, CHAIN_ACTOR, claim).make(
+                                    EffectState.NOT_APPLIED, Proof.REJECTED, own.reason(), "the destination repeated its first answer: " + own.message(),
+                                    null, null, true, null, null, OutputState.NONE, null)
+                            .row())
+                    .toList();
+            return new Settled(own, chain, alone.error(), alone.output());
+        }
+        return new Settled(own, null, null);
+    }
+
+    /** Moves earlier receipts of a chain. */
+    static final String CHAIN_ACTOR = "resend";
+
+    /** What a 409 means where the author, or a key contract, says so (case A07). */
+    private static Outcome conflict(Step step, Ready ready, Outcome outcome, boolean earlierUnknown) {
+        Effect effect = EffectGuard.effect(step);
+        Reply reply = outcome.reply();
+        if (reply == null || reply.status() != 409 || effect.statusMap().containsKey(409)) {
+            return outcome;
+        }
+        OnConflict meaning = effect.onConflict() != null ? effect.onConflict() : effect.key() != null ? OnConflict.RETRY : null;
+        if (meaning == null) {
+            return outcome;
+        }
+        String said = "the destination answered 409 at " + ready.path();
+        return switch (meaning) {
+            case VERIFY -> new Outcome.Unknown(Healing.CONFLICT, said + "; what is there may be this effect", reply);
+            case APPLIED -> new Outcome.Committed(HttpOutput.of(reply), null, reply);
+            case RETRY -> new Outcome.NotApplied(
+                    Proof.REJECTED, Problem.retryable("KEY_IN_FLIGHT", said + ": another request with this key is under way"), null, reply);
+            case REJECTED -> earlierUnknown || !(outcome instanceof Outcome.NotApplied)
+                    ? new Outcome.NotApplied(Proof.REJECTED, Problem.of("HTTP_REJECTED", said), null, reply)
+                    : outcome;
+        };
+    }
+
+    private static Settled alone(
+            Step step, Ready ready, List<Attempt> attempts, Row row, Outcome judged, boolean earlierUnknown, RandomGenerator random) {
+        return switch (judged) {
             case Outcome.Committed committed -> committed(step, ready, row, committed);
             case Outcome.OutputLost lost ->
                 row.make(EffectState.COMMITTED, null, "output_lost", lost.why(), null, null, true, lost.reply(), null, OutputState.LOST, null);
             case Outcome.OutputUnusable unusable -> row.make(
                     EffectState.COMMITTED, null, "output_unusable", unusable.problem().message(), unusable.providerReceiptId(), null, true,
                     unusable.reply(), null, OutputState.UNUSABLE, unusable.problem());
-            case Outcome.NotApplied no -> notApplied(step, ready, attempts, row, no, random);
+            case Outcome.NotApplied no -> notApplied(step, ready, attempts, row, no, earlierUnknown, random);
             case Outcome.Unknown unknown -> row.make(
                     EffectState.UNKNOWN, null, unknown.reason(), unknown.message(), null, null, true, unknown.reply(), null,
                     OutputState.NONE, null);
@@ -96,7 +186,7 @@ final class Settlement {
         return switch (outcome) {
             case Outcome.Committed committed -> {
                 try {
-                    JsonNode verdict = step.successWhen().evaluate(over(ready, committed.output()));
+                    JsonNode verdict = step.successWhen().evaluate(over(ready.scope(), committed.output()));
                     if (verdict.isBoolean() && verdict.asBoolean()) {
                         yield committed;
                     }
@@ -152,7 +242,7 @@ final class Settlement {
     private static @Nullable String providerReceiptId(Step step, Ready ready, Outcome.Committed committed) {
         if (step.effect() != null && step.effect().receiptId() != null) {
             try {
-                String named = scalar(step.effect().receiptId().evaluate(over(ready, committed.output())));
+                String named = scalar(step.effect().receiptId().evaluate(over(ready.scope(), committed.output())));
                 if (named != null) {
                     return named;
                 }
@@ -167,7 +257,7 @@ final class Settlement {
         return own != null ? own : usualMembers(committed.output().path("body"));
     }
 
-    private static @Nullable String usualMembers(JsonNode node) {
+    static @Nullable String usualMembers(JsonNode node) {
         for (String member : List.of("provider_receipt_id", "receipt_id", "request_id")) {
             String value = scalar(node.path(member));
             if (value != null) {
@@ -177,7 +267,7 @@ final class Settlement {
         return null;
     }
 
-    private static @Nullable String scalar(JsonNode value) {
+    static @Nullable String scalar(JsonNode value) {
         if (value.isString()) {
             return value.asString().isEmpty() ? null : value.asString();
         }
@@ -185,7 +275,7 @@ final class Settlement {
     }
 
     /** The step's scope with the handler's output as roots: status, headers, body and whatever else it holds. */
-    private static dev.waybill.definition.Scope over(Ready ready, JsonNode output) {
+    static Scope over(Scope scope, JsonNode output) {
         return name -> {
             JsonNode member = output.isObject() ? output.get(name) : null;
             if (member != null) {
@@ -194,7 +284,7 @@ final class Settlement {
             if (name.equals("output")) {
                 return output;
             }
-            JsonNode root = ready.scope().root(name);
+            JsonNode root = scope.root(name);
             return root == null && OUTPUT_ROOTS.contains(name) ? JsonNodeFactory.instance.nullNode() : root;
         };
     }
@@ -202,7 +292,7 @@ final class Settlement {
     private static final List<String> OUTPUT_ROOTS = List.of("status", "headers", "body");
 
     private static Settled notApplied(
-            Step step, Ready ready, List<Attempt> attempts, Row row, Outcome.NotApplied no, RandomGenerator random) {
+            Step step, Ready ready, List<Attempt> attempts, Row row, Outcome.NotApplied no, boolean earlierUnknown, RandomGenerator random) {
         Problem problem = no.problem();
         boolean engineEnded = ENGINE_ENDED.contains(problem.code());
         if (engineEnded) {
@@ -210,8 +300,11 @@ final class Settlement {
                     EffectState.NOT_APPLIED, no.proof(), problem.code().toLowerCase(java.util.Locale.ROOT), problem.message(), null,
                     ENGINE_ENDED_RETRY_MILLIS, false, no.reply(), null, OutputState.NONE, problem);
         }
-        Long retryIn = RetryPolicy.next(
-                step.retry(), used(ready, attempts, row.attempt), problem, no.retryAfter(), ready.scope(), random);
+        // Of a resend only its own bounds count; what the destination asks for is honoured all the same.
+        Long retryIn = earlierUnknown
+                ? problem.retryable() ? (Long) (no.retryAfter() == null ? 0L : no.retryAfter().toMillis()) : null
+                : RetryPolicy.next(
+                        step.retry(), used(ready.scope().state(), ready.path(), attempts, row.attempt), problem, no.retryAfter(), ready.scope(), random);
         String reason = no.reply() == null || no.reply().status() == 0
                 ? problem.code().toLowerCase(java.util.Locale.ROOT)
                 : "status_" + no.reply().status();
@@ -231,11 +324,9 @@ final class Settlement {
     static final List<String> ENGINE_ENDED = List.of("SEND_DEADLINE_PASSED", "CALL_INTERRUPTED", LateTruth.CRASHED_BEFORE_SEND);
 
     /** Attempts since the last deed of a person that the destination or the network ended, this one included. */
-    private static int used(Ready ready, List<Attempt> attempts, Attempt current) {
-        BlockRow row = ready.scope().state().row(ready.path());
-        int from = row != null && row.kind() == BlockRow.Kind.CLEARED
-                ? ready.scope().state().body(row).path("attempts").asInt()
-                : 0;
+    static int used(RunState state, String path, List<Attempt> attempts, Attempt current) {
+        BlockRow row = state.row(path);
+        int from = row != null && row.kind() == BlockRow.Kind.CLEARED ? state.body(row).path("attempts").asInt() : 0;
         int used = 1;
         for (Attempt one : attempts) {
             int number = one.receipt.attempt();

@@ -1,6 +1,7 @@
 package dev.waybill.engine;
 
 import dev.waybill.definition.EvaluationException;
+import dev.waybill.definition.Sequence;
 import dev.waybill.engine.Calls.Call;
 import dev.waybill.engine.Calls.Done;
 import dev.waybill.engine.Calls.Result;
@@ -42,6 +43,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ObjectNode;
 
 /**
  * A claimed instance runs block after block here until it waits or ends. One actor on one virtual thread: calls run beside it and report
@@ -73,6 +75,9 @@ final class Turn implements Runnable {
     private final Map<String, Call> inFlight = new HashMap<>();
     /** Calls whose preparation needed I/O and is done. */
     private final Map<String, Preparation> prepared = new HashMap<>();
+    /** Attempts whose question before the dispatch was answered "absent" just now; forgotten by a crash, and then asked again. */
+    private final Map<String, Integer> absent = new HashMap<>();
+    private final Verifiers verifiers;
 
     private final CountDownLatch over = new CountDownLatch(1);
     /** Waits for news that another node may write. */
@@ -88,6 +93,7 @@ final class Turn implements Runnable {
         this.guard = new EffectGuard(engine);
         this.key = snapshot.instance().key();
         this.calls = new Calls(engine, key);
+        this.verifiers = new Verifiers(engine);
         this.loaded = loaded;
         this.wall = wall;
         this.state = read(snapshot);
@@ -219,6 +225,7 @@ final class Turn implements Runnable {
                 releaseSlots(intents.size());
                 return true; // something was decided without I/O: look again before anything is committed
             }
+            decision.asks.forEach(this::ask);
             if (intents.isEmpty() && inFlight.isEmpty() && !decision.ready.isEmpty() && draft.isEmpty()) {
                 return waitForSlot();
             }
@@ -269,6 +276,21 @@ final class Turn implements Runnable {
         }
     }
 
+    private void ask(Healing.Unknown unknown) {
+        Ready asking = new Ready(
+                unknown.step(), unknown.path() + Healing.VERIFY, unknown.scope(), unknown.newest().receipt.attempt(), null, false);
+        inFlight.put(asking.path(), calls.ask(asking, verifiers, verifiers.about(key, unknown), this::report));
+    }
+
+    /** What a verifier found is a row by now: the turn reads it as it reads any news. */
+    private void asked(Ready ready, Verifiers.@Nullable Recorded recorded) {
+        boolean before = !ready.path().endsWith(Healing.VERIFY);
+        if (before && recorded != null && recorded.durable() && recorded.verdict() instanceof Verdict.Absent) {
+            absent.put(ready.path(), ready.attempt());
+        }
+        reloadIfNews();
+    }
+
     /** Records what a call came to in the draft. */
     private void ended(Ready ready, @Nullable Attempt attempt, Result result) {
         Ready current = rebased(ready);
@@ -285,6 +307,7 @@ final class Turn implements Runnable {
             case Result.Prepared(Preparation preparation) -> prepared.put(ready.path(), preparation);
             case Result.Pure(PureHandler.Result output) -> PureSettlement.output(draft, current, output);
             case Result.PureFailed(Problem problem) -> PureSettlement.failed(draft, current, problem, engine.random());
+            case Result.Asked(Verifiers.Recorded recorded) -> asked(current, recorded);
         }
     }
 
@@ -296,7 +319,7 @@ final class Turn implements Runnable {
         RunScope old = ready.scope();
         return new Ready(
                 ready.step(), ready.path(), new RunScope(state, old.stepIds(), old.prefix(), old.variables(), old.path(), old.attempt()),
-                ready.attempt(), ready.copyOf());
+                ready.attempt(), ready.copyOf(), ready.resend());
     }
 
     private @Nullable Attempt current(Attempt attempt) {
@@ -325,6 +348,13 @@ final class Turn implements Runnable {
 
     private boolean refused(Ready ready, Problem problem) {
         prepared.remove(ready.path());
+        if (ready.resend()) {
+            // The effect stays unknown, whatever hinders the resend: it must not become a failure that a catch could take.
+            ObjectNode stopped = Problems.json(problem).put("after", ready.attempt() - 1);
+            Long again = problem.retryable() ? (Long) EffectGuard.effect(ready.step()).resend().backoff().toMillis() : null;
+            draft.row(ready.path() + Healing.RESEND, BlockRow.Kind.FRAME, stopped, again);
+            return true;
+        }
         draft.row(ready.path(), BlockRow.Kind.ERROR, Problems.json(problem), null);
         return true;
     }
@@ -354,6 +384,11 @@ final class Turn implements Runnable {
         return switch (preparation) {
             case Preparation.Refused(Problem problem) -> refused(ready, problem);
             case Preparation.Ready(EffectHandler.EffectCall call) -> {
+                if (!readOnly && asksBefore(ready)) {
+                    prepared.put(ready.path(), preparation);
+                    inFlight.put(ready.path(), calls.ask(ready, verifiers, verifiers.before(key, ready, resolved, guard), this::report));
+                    yield false;
+                }
                 if (readOnly) {
                     prepared.remove(ready.path());
                     inFlight.put(ready.path(), calls.read(ready, call, resolved.timeout(), this::report));
@@ -375,6 +410,12 @@ final class Turn implements Runnable {
                 yield false;
             }
         };
+    }
+
+    /** Read-Verify-Write: the provider is asked before every dispatch that is no resend, until it has said that there is nothing. */
+    private boolean asksBefore(Ready ready) {
+        Sequence.Verifier verifier = EffectGuard.effect(ready.step()).verify();
+        return verifier != null && verifier.before() && !ready.resend() && !Integer.valueOf(ready.attempt()).equals(absent.get(ready.path()));
     }
 
     private void releaseSlots(int count) {
@@ -491,6 +532,7 @@ final class Turn implements Runnable {
             Opened opened = intents.get(i);
             Ready ready = opening.get(i);
             prepared.remove(ready.path());
+            absent.remove(ready.path());
             state.apply(opened.receipt());
             Attempt attempt = state.lastAttempt(ready.path());
             if (attempt == null) {
@@ -590,6 +632,9 @@ final class Turn implements Runnable {
 
     private static Result overdue(Call call, String reason) {
         String message = "the call had not ended when its time was over (" + reason + ")";
+        if (call.question) {
+            return new Result.Asked(null);
+        }
         if (call.attempt != null) {
             return new Result.Answered(new Outcome.Unknown(reason, message, null));
         }

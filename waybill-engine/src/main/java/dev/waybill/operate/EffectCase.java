@@ -1,5 +1,6 @@
 package dev.waybill.operate;
 
+import dev.waybill.engine.NextStep;
 import dev.waybill.store.EvidenceRow;
 import dev.waybill.store.JournalRow;
 import dev.waybill.store.Queries.EffectView;
@@ -12,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param attempts every receipt of the same effect, by attempt
  * @param run      the instance it belongs to, or null when retention removed it
+ * @param next     what the engine will do about it while it is unknown; null when it is not, or the run is gone
  * @param quiet    true when no sender and no packet can still arrive (database time)
  */
 public record EffectCase(
@@ -20,5 +22,6 @@ public record EffectCase(
         List<EvidenceRow> evidence,
         List<EffectView> attempts,
         @Nullable RunView run,
+        @Nullable NextStep next,
         boolean quiet,
         Instant databaseNow) {}

@@ -25,6 +25,7 @@ import dev.waybill.store.Queries.EffectView;
 import dev.waybill.store.ReceiptRow;
 import dev.waybill.store.Store;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
@@ -68,7 +69,8 @@ public final class EffectDesk implements Effects {
                 .filter(other -> other.receipt().path().equals(receipt.path()))
                 .sorted(Comparator.comparingInt(other -> other.receipt().attempt()))
                 .toList();
-        InstanceSnapshot snapshot = store.load(key).orElse(null);
+        RunInspection inspection = engine.inspect(key);
+        InstanceSnapshot snapshot = inspection == null ? null : inspection.snapshot();
         Instant now = snapshot == null ? effect.since() : snapshot.databaseNow();
         return new EffectCase(
                 effect,
@@ -76,6 +78,9 @@ public final class EffectDesk implements Effects {
                 store.queries().evidence(key, receipt.path(), receipt.attempt()),
                 attempts,
                 snapshot == null ? null : runs.view(snapshot.instance()),
+                inspection == null || effect.state() != EffectState.UNKNOWN
+                        ? null
+                        : inspection.healing().stream().filter(step -> step.path().equals(receipt.path())).findFirst().orElse(null),
                 quiet(receipt, now),
                 now);
     }
@@ -143,6 +148,41 @@ public final class EffectDesk implements Effects {
         throw WaybillException.conflict("RUN_BUSY", "the run of effect " + receiptId + " keeps changing; try again", null);
     }
 
+    @Override
+    public EffectCase verify(String tenant, UUID receiptId, String actor) {
+        for (int race = 0; race < MAX_RACES; race++) {
+            EffectView effect = store.queries().effect(tenant, receiptId).orElseThrow(() -> notFound(receiptId.toString()));
+            if (effect.state() != EffectState.UNKNOWN) {
+                throw notUnknown(effect);
+            }
+            RunInspection run = engine.inspect(effect.instance());
+            if (run != null && run.inFlight(effect.receipt().path())) {
+                throw inFlight(effect);
+            }
+            if (engine.verify(effect.instance(), receiptId, "operator:" + actor)) {
+                return get(tenant, receiptId.toString());
+            }
+            // The turn recorded a verdict of its own meanwhile, or something else moved: look again.
+        }
+        throw WaybillException.conflict("RUN_BUSY", "the run of effect " + receiptId + " keeps changing; try again", null);
+    }
+
+    private static WaybillException notUnknown(EffectView effect) {
+        return WaybillException.conflict(
+                "EFFECT_NOT_UNKNOWN",
+                "effect " + effect.receipt().id() + " at " + effect.receipt().path() + " is " + effect.state().wire()
+                        + ", not unknown; nothing was written",
+                "waybill effects show " + effect.receipt().id());
+    }
+
+    private static WaybillException inFlight(EffectView effect) {
+        return WaybillException.conflict(
+                "EFFECT_IN_FLIGHT",
+                "the request of effect " + effect.receipt().id() + " at " + effect.receipt().path()
+                        + " is being sent again under its key: its answer speaks for both",
+                "waybill effects show " + effect.receipt().id());
+    }
+
     /** The same key with the same decision: its answer was lost, not its effect. */
     private boolean decidedBefore(EffectView effect, Resolution r) {
         return r.idempotencyKey() != null
@@ -197,20 +237,21 @@ public final class EffectDesk implements Effects {
         InstanceSnapshot snapshot = run.snapshot();
         boolean compensates = r.state() == EffectState.COMPENSATED && effect.state().applied();
         if (effect.state() != EffectState.UNKNOWN && !compensates) {
-            throw WaybillException.conflict(
-                    "EFFECT_NOT_UNKNOWN",
-                    "effect " + receipt.id() + " at " + receipt.path() + " is " + effect.state().wire() + ", not unknown; nothing was written",
-                    "waybill effects show " + receipt.id());
+            throw notUnknown(effect);
+        }
+        if (!compensates && run.inFlight(receipt.path())) {
+            throw inFlight(effect);
         }
         Then then = then(r);
         InstanceState state = snapshot.instance().state();
         if (then == Then.RESEND) {
-            if (!quiet(receipt, snapshot.databaseNow())) {
+            ReceiptRow unquiet = chain(effect, run).stream().filter(one -> !quiet(one, snapshot.databaseNow())).findFirst().orElse(null);
+            if (unquiet != null) {
                 throw WaybillException.conflict(
                         "EFFECT_NOT_QUIET",
-                        "the request of effect " + receipt.id() + " may still arrive until " + receipt.quietAt()
+                        "the request of effect " + unquiet.id() + " may still arrive until " + unquiet.quietAt()
                                 + "; sending again before that could do it twice",
-                        "try again after " + receipt.quietAt());
+                        "try again after " + unquiet.quietAt());
             }
         }
         boolean ended = state == InstanceState.COMPLETED || state == InstanceState.CANCELLED;
@@ -226,6 +267,12 @@ public final class EffectDesk implements Effects {
                 r.note(), r.providerReceiptId() != null ? r.providerReceiptId() : (last == null ? null : last.providerReceiptId()),
                 then == Then.RESEND ? 0L : null, true, null, output, output == null ? OutputState.NONE : OutputState.SAVED,
                 fails ? Json.write(Problems.json(abandoned)) : null, null);
+        List<JournalRow> journal = new ArrayList<>(List.of(row));
+        for (ReceiptRow member : compensates ? List.<ReceiptRow>of() : chain(effect, run)) {
+            if (!member.id().equals(receipt.id())) {
+                journal.add(alike(row, member, run, then == Then.RESEND));
+            }
+        }
         List<BlockRow> rows = fails
                 ? List.of(new BlockRow(
                         receipt.path(), run.nextRow(receipt.path()), BlockRow.Kind.ERROR, Json.write(Problems.json(abandoned)), null, transition,
@@ -235,9 +282,26 @@ public final class EffectDesk implements Effects {
                 receipt.path(), receipt.attempt(), "resolution", "operator:" + r.actor(), Json.write(evidence(r, then)), null, null);
         Event event = Events.effect("effect.resolved", effect.instance(), receipt, r.state().wire());
         return new OutsideMove(
-                effect.instance(), transition, snapshot.instance().wakeSeq(), Set.of(), List.of(), List.of(row), List.of(evidence), rows, null,
+                effect.instance(), transition, snapshot.instance().wakeSeq(), Set.of(), List.of(), journal, List.of(evidence), rows, null,
                 null, wakeFrom, false, null, List.of(event),
                 new AuditRow(r.actor(), "effect.resolve", receipt.id().toString(), Json.write(evidence(r, then))));
+    }
+
+    /** Receipts that were sent one after the other under one key while the outcome was unknown: one effect, decided at once. */
+    private static List<ReceiptRow> chain(EffectView effect, RunInspection run) {
+        List<UUID> members = run.chain(effect.receipt().path());
+        return run.snapshot().receipts().stream().filter(receipt -> members.contains(receipt.id())).toList();
+    }
+
+    /** What the decision about one receipt is for another of its chain: the answered one is committed, the others verified. */
+    private static JournalRow alike(JournalRow row, ReceiptRow member, RunInspection run, boolean resend) {
+        EffectState to = row.to() == EffectState.COMMITTED ? EffectState.VERIFIED : row.to();
+        int n = 1 + (int) run.snapshot().journal().stream()
+                .filter(one -> one.path().equals(member.path()) && one.attempt() == member.attempt())
+                .count();
+        return new JournalRow(
+                member.path(), member.attempt(), n, EffectState.UNKNOWN, to, row.actor(), null, row.transitionId(), null, row.reason(),
+                row.message(), row.providerReceiptId(), resend ? 0L : null, true, null, null, OutputState.NONE, row.problem(), null);
     }
 
     /** Continue moves only a waiting run by itself; a failed one must be asked for; on an ended one only the ledger moves. */

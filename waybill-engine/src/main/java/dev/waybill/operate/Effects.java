@@ -27,6 +27,14 @@ public interface Effects {
     EffectCase resolve(String tenant, UUID receiptId, Resolution resolution);
 
     /**
+     * Asks the step's verifier now and records what it says; the answer is the case file afterwards. Works in every state of the run: on
+     * an ended one only the ledger moves.
+     *
+     * @throws dev.waybill.model.WaybillException 404 EFFECT_NOT_FOUND, 409 EFFECT_NOT_UNKNOWN, 409 EFFECT_IN_FLIGHT, 409 VERIFIER_MISSING
+     */
+    EffectCase verify(String tenant, UUID receiptId, String actor);
+
+    /**
      * Ends an {@code output_lost} wait with the output a person found, once.
      *
      * @throws dev.waybill.model.WaybillException 409 OUTPUT_NOT_LOST, 422 EVIDENCE_REQUIRED

@@ -41,7 +41,7 @@ public final class SequenceCatalog implements Sequences {
     @Override
     public Report validate(String tenant, JsonNode document) {
         Validation validation = SequenceParser.validate(document, handlerKnown);
-        return new Report(findings(validation.faults()), findings(validation.warnings()));
+        return new Report(findings(validation.faults()), findings(validation.warnings()), validation.guarantees());
     }
 
     private static List<Finding> findings(List<Fault> faults) {

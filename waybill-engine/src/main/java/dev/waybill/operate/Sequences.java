@@ -1,6 +1,7 @@
 package dev.waybill.operate;
 
 import dev.waybill.store.SequenceRow;
+import dev.waybill.definition.Validation.StepGuarantee;
 import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -17,7 +18,7 @@ public interface Sequences {
     record Finding(String code, String pointer, String message) {}
 
     /** Every fault and warning at once; publishing refuses while there are faults. */
-    record Report(List<Finding> faults, List<Finding> warnings) {}
+    record Report(List<Finding> faults, List<Finding> warnings, List<StepGuarantee> guarantees) {}
 
     Report validate(String tenant, JsonNode document);
 

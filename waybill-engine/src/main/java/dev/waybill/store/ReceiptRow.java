@@ -49,4 +49,20 @@ public record ReceiptRow(
         @Nullable UUID resendOf,
         @Nullable String labels,
         @Nullable Instant at,
-        @Nullable Instant quietAt) {}
+        @Nullable Instant quietAt) {
+
+    /** As it stands before a dispatch, written by {@code transition}. */
+    public ReceiptRow asPrepared(UUID transition) {
+        return new ReceiptRow(
+                id, execution, path, attempt, true, kind, handler, destination, destinationFingerprint, idempotencyKey, requestSha256, request,
+                claim, node, transition, quietInMillis, keyWindowMillis, resendOf, labels, at, quietAt);
+    }
+
+    /** As it was read back from the commit at {@code databaseNow}. */
+    public ReceiptRow stamped(Instant databaseNow) {
+        return new ReceiptRow(
+                id, execution, path, attempt, prepared, kind, handler, destination, destinationFingerprint, idempotencyKey, requestSha256,
+                request, claim, node, transitionId, quietInMillis, keyWindowMillis, resendOf, labels, databaseNow,
+                databaseNow.plusMillis(quietInMillis));
+    }
+}

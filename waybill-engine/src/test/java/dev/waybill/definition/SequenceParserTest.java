@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.waybill.definition.Sequence.OnUnknown;
+import dev.waybill.definition.Sequence.Remedy;
 import dev.waybill.definition.Sequence.Step;
 import dev.waybill.json.Json;
 import dev.waybill.model.WaybillException;
@@ -59,7 +60,7 @@ class SequenceParserTest {
         assertThat(sequence.tenant()).isEqualTo("acme");
         assertThat(sequence.namespace()).isEqualTo("default");
         assertThat(sequence.version()).isEqualTo(1);
-        assertThat(sequence.onUnknown()).containsExactly(OnUnknown.WAIT);
+        assertThat(sequence.onUnknown()).extracting(Remedy::what).containsExactly(OnUnknown.VERIFY, OnUnknown.RESEND, OnUnknown.WAIT);
         Step step = (Step) sequence.blocks().getFirst();
         assertThat(step.retry().maxAttempts()).isEqualTo(1);
         assertThat(step.effect()).isNull();
@@ -75,10 +76,13 @@ class SequenceParserTest {
                 "params":{"a":"{{ data.n }}"},"delay":{"duration":"2s"},"timeout":"PT10S","when":"data.n == 5 && true",
                 "retry":{"max_attempts":5,"initial_backoff":"100ms","max_backoff":"5m","backoff_multiplier":3,"jitter":0.5,
                          "retry_if":"_error.code = 'X'","non_retryable_codes":["Y"]},
-                "effect":{"name":"payment.charge","idempotency":{"key":"= 'charge-' & data.n","header":"X-Key","window":"24h"},
+                "effect":{"name":"payment.charge","idempotency":{"key":"= 'charge-' & data.n","header":"X-Key","window":"24h","replayed":[402,422]},
+                          "verify":{"params":{"method":"GET","url":"http://p/charges?key={{ key }}"},"landed":"= body.count > 0","absent":"body.count = 0",
+                                    "output":"= body.items[0]","receipt_id":"= body.items[0].id","every":"30s","negative_reads":3,"max_reads":50,
+                                    "give_up":"48h","timeout":"3s","before":true},"resend":{"max":4,"backoff":"7s"},
                           "receipt_id":"= body.id","labels":{"order":"= data.n"},"status":{"503":"not_applied"},"settle":"90s",
-                          "on_conflict":"rejected","repeats":"refused"},
-                "on_unknown":["wait","fail"],"clientErrorMode":"complete","success_when":"body.ok","output_schema":{"type":"object"},
+                          "on_conflict":"verify","repeats":"refused"},
+                "on_unknown":[{"verify":{"max_reads":40,"give_up":"2h"}},{"resend":{"max":2,"backoff":"20s"}},{"wait":{"for":"1h"}},"fail"],"clientErrorMode":"complete","success_when":"body.ok","output_schema":{"type":"object"},
                 "cancellable":true
                 """);
         Scope scope = Scopes.of("{\"data\":{\"n\":5},\"body\":{\"id\":\"r1\",\"ok\":true}}");
@@ -96,7 +100,24 @@ class SequenceParserTest {
         assertThat(step.effect().labels().get("order").resolve(scope).intValue()).isEqualTo(5);
         assertThat(step.effect().statusMap()).containsEntry(503, "not_applied");
         assertThat(step.effect().settle()).isEqualTo(Duration.ofSeconds(90));
-        assertThat(step.onUnknown()).containsExactly(OnUnknown.WAIT, OnUnknown.FAIL);
+        assertThat(step.onUnknown()).containsExactly(
+                new Remedy(OnUnknown.VERIFY, 40, Duration.ofHours(2)),
+                new Remedy(OnUnknown.RESEND, 2, Duration.ofSeconds(20)),
+                new Remedy(OnUnknown.WAIT, null, Duration.ofHours(1)),
+                Remedy.of(OnUnknown.FAIL));
+        Sequence.Verifier verify = step.effect().verify();
+        assertThat(verify.handler()).isEqualTo("http_request");
+        assertThat(verify.params().resolve(Scopes.of("{\"key\":\"charge-5\"}")))
+                .isEqualTo(Json.parse("{\"method\":\"GET\",\"url\":\"http://p/charges?key=charge-5\",\"read\":true}"));
+        assertThat(verify.landed().evaluate(Scopes.of("{\"body\":{\"count\":1}}")).booleanValue()).isTrue();
+        assertThat(List.of(verify.every(), verify.maxEvery(), verify.giveUp(), verify.timeout())).containsExactly(
+                Duration.ofSeconds(30), Duration.ofMinutes(15), Duration.ofHours(48), Duration.ofSeconds(3));
+        assertThat(verify.negativeReads()).isEqualTo(3);
+        assertThat(verify.maxReads()).isEqualTo(50);
+        assertThat(verify.before()).isTrue();
+        assertThat(step.effect().onConflict()).isEqualTo(Sequence.OnConflict.VERIFY);
+        assertThat(step.effect().replayed()).containsExactlyInAnyOrder(402, 422);
+        assertThat(step.effect().resend()).isEqualTo(new Sequence.Resend(4, Duration.ofSeconds(7)));
         assertThat(step.clientErrorComplete()).isTrue();
         assertThat(step.successWhen().evaluate(scope).booleanValue()).isTrue();
     }
@@ -118,7 +139,7 @@ class SequenceParserTest {
                    "retain_iterations":2,"body":[]}]}
                 """);
         assertThat(sequence.id()).isEqualTo(UUID.fromString("6f1c1e36-6f3f-4a4e-9d5e-0d3a5e2f8a11"));
-        assertThat(sequence.onUnknown()).containsExactly(OnUnknown.FAIL);
+        assertThat(sequence.onUnknown()).containsExactly(Remedy.of(OnUnknown.FAIL));
         assertThat(((Sequence.Parallel) sequence.blocks().get(0)).branches()).hasSize(2);
         assertThat(((Sequence.Router) sequence.blocks().get(1)).otherwise()).hasSize(1);
         Sequence.ForEach forEach = (Sequence.ForEach) sequence.blocks().get(3);
@@ -159,8 +180,7 @@ class SequenceParserTest {
     @ValueSource(strings = {
         "\"rate_limit_key\":\"x\"", "\"send_window\":{\"start_hour\":1}", "\"context_access\":{\"data\":true}", "\"wait_for_input\":{\"prompt\":\"x\"}",
         "\"queue_name\":\"q\"", "\"deadline\":\"1h\"", "\"on_deadline_breach\":{\"handler\":\"x\"}", "\"fallback_handler\":\"x\"", "\"cache_key\":\"x\"",
-        "\"compensation\":{\"handler\":\"x\"}", "\"cancellable\":false", "\"on_unknown\":[\"verify\"]", "\"on_unknown\":\"resend\"",
-        "\"effect\":{\"verify\":{\"handler\":\"http_request\"}}", "\"effect\":{\"resend\":{\"max\":5}}", "\"effect\":{\"on_conflict\":\"verify\"}",
+        "\"compensation\":{\"handler\":\"x\"}", "\"cancellable\":false",
         "\"effect\":{\"repeats\":\"accepted\"}", "\"delay\":{\"duration\":1,\"timezone\":\"UTC\"}", "\"delay\":{\"duration\":1,\"jitter\":5}"
     })
     void whatIsNotBuiltYetIsRefusedAndNeverIgnored(String field) {
@@ -168,6 +188,34 @@ class SequenceParserTest {
         assertThat(fault.code()).isEqualTo("UNSUPPORTED");
         assertThat(fault.pointer()).startsWith("/blocks/0/");
         assertThat(fault.message()).contains("not supported yet");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '~', value = {
+        "'on_unknown':['verify'] | VERIFIER_MISSING /blocks/0/on_unknown/0",
+        "'on_unknown':'resend' | KEY_CONTRACT_MISSING /blocks/0/on_unknown",
+        "'on_unknown':['wait','fail'] | INVALID_VALUE /blocks/0/on_unknown/1",
+        "'on_unknown':['wait','wait'] | INVALID_VALUE /blocks/0/on_unknown/1",
+        "'on_unknown':['hope'] | INVALID_VALUE /blocks/0/on_unknown/0",
+        "'on_unknown':[{'wait':{'fro':'1h'}}] | UNKNOWN_FIELD /blocks/0/on_unknown/0/wait/fro",
+        "'on_unknown':[{'wait':{'for':'1x'}}] | INVALID_DURATION /blocks/0/on_unknown/0/wait/for",
+        "'effect':{'resend':{'max':5}} | KEY_CONTRACT_MISSING /blocks/0/effect/resend",
+        "'effect':{'idempotency':{'key':'a-{{ data.n }}'},'resend':{'max':5}} | KEY_CONTRACT_MISSING /blocks/0/effect/resend",
+        "'effect':{'idempotency':{'key':'a-{{ data.n }}','replayed':[429]}} | INVALID_VALUE /blocks/0/effect/idempotency/replayed",
+        "'effect':{'on_conflict':'verify'} | VERIFIER_MISSING /blocks/0/effect/on_conflict",
+        "'effect':{'on_conflict':'aplied'} | INVALID_VALUE /blocks/0/effect/on_conflict",
+        "'effect':{'on_conflict':'applied','status':{'409':'rejected'}} | INVALID_VALUE /blocks/0/effect/on_conflict",
+        "'effect':{'verify':{'params':{'url':'http://p/'},'absent':'true'}} | MISSING_FIELD /blocks/0/effect/verify",
+        "'effect':{'verify':{'params':{'url':'http://p/','method':'POST'},'landed':'true'}} | VERIFIER_NOT_READ_ONLY /blocks/0/effect/verify/params",
+        "'effect':{'verify':{'params':{'url':'http://p/','body':{}},'landed':'true'}} | VERIFIER_NOT_READ_ONLY /blocks/0/effect/verify/params",
+        "'effect':{'verify':{'params':{'url':'http://p/','read':false},'landed':'true'}} | VERIFIER_NOT_READ_ONLY /blocks/0/effect/verify/params",
+        "'effect':{'verify':{'params':{'url':'http://p/'},'landed':'body.count >'}} | EXPRESSION_INVALID /blocks/0/effect/verify/landed",
+        "'effect':{'verify':{'params':{'url':'http://p/'},'landed':'true','absent':'true','max_reads':1}} | INVALID_VALUE /blocks/0/effect/verify/max_reads",
+        "'effect':{'settle':1,'verify':{'params':{'url':'http://p/'},'landed':'true','settle':2}} | INVALID_VALUE /blocks/0/effect/verify/settle",
+    })
+    void whatCannotHealIsRefusedWhereItStands(String field, String expected) {
+        Fault fault = stepFault(field.replace('\'', '"'));
+        assertThat(fault.code() + " " + fault.pointer()).isEqualTo(expected);
     }
 
     @ParameterizedTest

@@ -44,20 +44,26 @@ final class EngineLab implements AutoCloseable {
         POSTGRES
     }
 
-    final FakeProvider provider = FakeProvider.start();
+    final FakeProvider provider;
     private final Kind kind;
     private final Path directory;
     private final TestPostgres.Database database;
     private final MemoryStore memory;
     private final Map<String, Handler> handlers = new HashMap<>();
-    private final Map<String, String> secrets = new HashMap<>();
+    private dev.waybill.json.SecretSource secrets = (tenant, name) -> java.util.Optional.empty();
     private final List<String> allowed = new ArrayList<>();
     private EngineOptions options = EngineOptions.DEFAULT.withLease(Duration.ofSeconds(4), Duration.ofSeconds(1));
     private CrashPoints points = CrashPoints.NONE;
     private Waybill engine;
 
     EngineLab(Kind kind) {
+        this(kind, FakeProvider.start());
+    }
+
+    /** @param provider closed with the lab */
+    EngineLab(Kind kind, FakeProvider provider) {
         this.kind = kind;
+        this.provider = provider;
         try {
             this.directory = Files.createTempDirectory("waybill-engine-lab");
         } catch (IOException e) {
@@ -78,7 +84,11 @@ final class EngineLab implements AutoCloseable {
     }
 
     EngineLab secret(String name, String value) {
-        secrets.put(name, value);
+        return secrets((tenant, asked) -> asked.equals(name) ? java.util.Optional.of(value) : java.util.Optional.empty());
+    }
+
+    EngineLab secrets(dev.waybill.json.SecretSource source) {
+        secrets = source;
         return this;
     }
 
@@ -115,7 +125,7 @@ final class EngineLab implements AutoCloseable {
                 .options(options.withAcceptLossOnWeakStore(kind == Kind.MEMORY))
                 .allowAddresses(allowed)
                 .crashPoints(points)
-                .secrets((tenant, name) -> java.util.Optional.ofNullable(secrets.get(name)));
+                .secrets(secrets);
         handlers.forEach(builder::handler);
         return builder.open();
     }

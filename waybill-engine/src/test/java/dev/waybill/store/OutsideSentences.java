@@ -41,6 +41,37 @@ abstract class OutsideSentences extends StoreSentences {
     }
 
     @Test
+    void whatWasThereBeforeAnythingWasSentIsAPreparedReceiptThatIsVerifiedInTheSameMove() {
+        Owned owned = lab().owned(lab().node());
+        Move move = Move.outside(owned.key()).prepared("charge", 0);
+        JournalRow landed = Move.outside(owned.key()).transition(move.transition()).committed("charge", 0, 1).outside().journal().getFirst();
+
+        applied(outside(move.settle(landed, row -> new JournalRow(
+                row.path(), row.attempt(), 1, EffectState.PREPARED, EffectState.VERIFIED, "verifier", null, row.transitionId(), null, "landed",
+                null, "ch_1", null, true, null, "{}", OutputState.SAVED, null, null))
+                .evidence("charge", 0, "verifier_read", new byte[] {1})));
+
+        assertThat(owned.load().receipts()).extracting(ReceiptRow::prepared).containsExactly(true);
+        assertThat(owned.load().journal()).extracting(JournalRow::to).containsExactly(EffectState.VERIFIED);
+        assertThat(store().queries().openDepth()).isEmpty();
+        assertThat(store().queries().evidence(owned.key(), "charge", 0)).extracting(EvidenceRow::kind).containsExactly("verifier_read");
+    }
+
+    @Test
+    void aChainOfReceiptsIsResolvedInOneMoveOrNotAtAll() {
+        Owned owned = lab().owned(lab().node()).unknown("charge");
+        owned.commit(owned.move().intent("charge", 1));
+        owned.commit(owned.move().unknown("charge", 1, 1));
+
+        OutsideAnswer refused = outside(Move.outside(owned.key()).committed("charge", 0, 2).committed("charge", 1, 1));
+        assertThat(refused).isInstanceOf(OutsideAnswer.Conflict.class);
+        assertThat(store().queries().openDepth()).extracting(Queries.OpenDepth::depth).containsExactly(2L);
+
+        applied(outside(Move.outside(owned.key()).committed("charge", 0, 2).committed("charge", 1, 2)));
+        assertThat(store().queries().openDepth()).isEmpty();
+    }
+
+    @Test
     void aClaimedInstanceStaysClaimedAndItsNodeIsNamed() {
         Owned owned = lab().owned(lab().node()).dispatched("charge");
 

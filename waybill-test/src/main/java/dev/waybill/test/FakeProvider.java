@@ -54,10 +54,10 @@ public final class FakeProvider implements AutoCloseable {
     private final List<Delivery> deliveries = new ArrayList<>();
     private final List<Delivery> applications = new ArrayList<>();
 
-    private FakeProvider(int port, Ledger ledger, boolean deleteLedger, boolean honoursKeys) throws IOException {
+    private FakeProvider(int port, Ledger ledger, boolean deleteLedger, PaymentsApi api) throws IOException {
         this.ledger = ledger;
         this.deleteLedger = deleteLedger;
-        this.api = new PaymentsApi(honoursKeys);
+        this.api = api;
         this.acceptor = new Acceptor(port, this::accepted);
     }
 
@@ -75,6 +75,8 @@ public final class FakeProvider implements AutoCloseable {
         private int port;
         private @Nullable Path ledger;
         private boolean honoursKeys;
+        private @Nullable Duration keyWindow;
+        private Duration lag = Duration.ZERO;
         private InstantSource clock = InstantSource.system();
 
         private Builder() {}
@@ -97,7 +99,19 @@ public final class FakeProvider implements AutoCloseable {
             return this;
         }
 
-        /** Stamps the ledger. */
+        /** As {@link #honouringKeys()}, for so long after the first request with a key; then the key is new again. */
+        public Builder honouringKeys(Duration window) {
+            this.keyWindow = window;
+            return honouringKeys();
+        }
+
+        /** Look-ups show a booking only so long after it was made. */
+        public Builder lookUpsLag(Duration behind) {
+            this.lag = behind;
+            return this;
+        }
+
+        /** Stamps the ledger; the key window and the lag of look-ups go by it. */
         public Builder clock(InstantSource source) {
             this.clock = source;
             return this;
@@ -109,7 +123,7 @@ public final class FakeProvider implements AutoCloseable {
                 Path file = ledger != null ? ledger : Files.createTempFile("acme-pay-", ".jsonl");
                 var opened = new Ledger(file, clock);
                 try {
-                    return new FakeProvider(port, opened, temporary, honoursKeys);
+                    return new FakeProvider(port, opened, temporary, new PaymentsApi(honoursKeys, keyWindow, lag, clock));
                 } catch (IOException portTaken) {
                     opened.close();
                     if (temporary) {

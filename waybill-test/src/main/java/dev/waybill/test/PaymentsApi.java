@@ -1,6 +1,9 @@
 package dev.waybill.test;
 
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -23,9 +26,20 @@ final class PaymentsApi {
     private final Map<String, Integer> numbers = new HashMap<>();
     private final Map<String, Stored> byKey = new HashMap<>();
 
-    /** @param honoursKeys same Idempotency-Key, same request: the stored answer; another request: 422 */
-    PaymentsApi(boolean honoursKeys) {
+    private final @Nullable Duration keyWindow;
+    private final Duration lag;
+    private final InstantSource clock;
+
+    /**
+     * @param honoursKeys same Idempotency-Key, same request: the stored answer; another request: 422
+     * @param keyWindow   how long a key is remembered from its first request on; null = for ever
+     * @param lag         how far look-ups are behind
+     */
+    PaymentsApi(boolean honoursKeys, @Nullable Duration keyWindow, Duration lag, InstantSource clock) {
         this.honoursKeys = honoursKeys;
+        this.keyWindow = keyWindow;
+        this.lag = lag;
+        this.clock = clock;
     }
 
     /** @param booked what this request, and no earlier one, made happen; null = nothing */
@@ -63,9 +77,9 @@ final class PaymentsApi {
         }
     }
 
-    private record Booking(String path, @Nullable String key, JsonNode resource) {}
+    private record Booking(String path, @Nullable String key, JsonNode resource, Instant at) {}
 
-    private record Stored(String request, Answer answer) {}
+    private record Stored(String request, Answer answer, Instant at) {}
 
     synchronized void reset() {
         bookings.clear();
@@ -83,9 +97,9 @@ final class PaymentsApi {
         }
         String request = delivery.method() + " " + delivery.target() + " " + delivery.bodySha256();
         Stored stored = byKey.get(key);
-        if (stored == null) {
+        if (stored == null || keyWindow != null && !clock.instant().isBefore(stored.at.plus(keyWindow))) {
             Answer answer = write(delivery);
-            byKey.put(key, new Stored(request, answer));
+            byKey.put(key, new Stored(request, answer, clock.instant()));
             return answer;
         }
         return stored.request.equals(request)
@@ -123,7 +137,7 @@ final class PaymentsApi {
         if (delivery.idempotencyKey() != null) {
             resource.put("key", delivery.idempotencyKey());
         }
-        bookings.add(new Booking(delivery.path(), delivery.idempotencyKey(), resource));
+        bookings.add(new Booking(delivery.path(), delivery.idempotencyKey(), resource, clock.instant()));
         return Answer.of(httpStatus, resource).booking(resource);
     }
 
@@ -138,6 +152,7 @@ final class PaymentsApi {
             ArrayNode items = Json.MAPPER.createArrayNode();
             for (Booking booking : bookings) {
                 if (booking.path.equals(delivery.path())
+                        && !clock.instant().isBefore(booking.at.plus(lag))
                         && (key == null || key.equals(booking.key))
                         && (order == null || order.equals(text(booking.resource.path("order"))))) {
                     items.add(booking.resource);

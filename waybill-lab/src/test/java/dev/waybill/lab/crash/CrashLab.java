@@ -34,7 +34,7 @@ final class CrashLab implements AutoCloseable {
         POSTGRES
     }
 
-    final FakeProvider provider = FakeProvider.start();
+    final FakeProvider provider = FakeProvider.builder().honouringKeys().start();
     private final Path directory;
     private final TestPostgres.@Nullable Database database;
     private final boolean ownDatabase;

@@ -61,6 +61,8 @@ final class EffectRoutes {
                         .answers(200, "EffectCase")
                         .refuses(404, 409)
                         .does(call -> Response.ok(EffectViews.caseFile(effects.get(call.tenant(), call.path("id"))))),
+                verify(V1 + "/effects/{id}/verify", "verifyEffect"),
+                verify(V1 + "/continuity/effects/{id}/verify", "verifyContinuityEffect"),
                 resolve(V1 + "/effects/{id}/resolve", "resolveEffect"),
                 output(V1 + "/effects/{id}/output", "supplyEffectOutput"),
                 resolve(V1 + "/continuity/effects/{id}/resolve", "resolveContinuityEffect"),
@@ -80,6 +82,18 @@ final class EffectRoutes {
                 .answers(200, "EffectCase")
                 .refuses(404, 409, 422)
                 .does(this::resolve);
+    }
+
+    private Endpoint verify(String path, String operationId) {
+        return Endpoint.post(path, operationId, "Asks the step's verifier now, whatever its schedule; what it says is recorded.")
+                .tag("effects")
+                .optionalBody("Empty")
+                .answers(200, "EffectCase")
+                .refuses(404, 409)
+                .does(call -> {
+                    call.body();
+                    return Response.ok(EffectViews.caseFile(effects.verify(call.tenant(), receipt(call), call.actor())));
+                });
     }
 
     private Endpoint output(String path, String operationId) {

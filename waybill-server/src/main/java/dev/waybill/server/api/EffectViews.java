@@ -1,5 +1,6 @@
 package dev.waybill.server.api;
 
+import dev.waybill.engine.NextStep;
 import dev.waybill.json.Json;
 import dev.waybill.json.SecretText;
 import dev.waybill.model.EffectState;
@@ -96,7 +97,30 @@ final class EffectViews {
                 .put("reason", attempt.last() == null ? null : attempt.last().reason())
                 .put("dispatched_at", attempt.receipt().at() == null ? null : attempt.receipt().at().toString())));
         json.set("run", file.run() == null ? Json.NODES.nullNode() : Views.runState(file.run()));
-        json.set("next", next(file.effect(), file.quiet()));
+        ArrayNode commands = Json.NODES.arrayNode();
+        if (file.next() != null && file.next().verifier()) {
+            commands.add("waybill effects verify " + file.effect().receipt().id());
+        }
+        json.set("next", commands.addAll(next(file.effect(), file.quiet())));
+        json.set("healing", file.next() == null ? Json.NODES.nullNode() : healing(file.next()));
+        return json;
+    }
+
+    /** What the engine does about an unknown effect by itself. */
+    private static ObjectNode healing(NextStep step) {
+        ObjectNode json = Json.NODES.objectNode();
+        json.put("next", step.next());
+        Views.time(json, "at", step.at());
+        json.put("why", step.why());
+        json.put("effect_id", step.effect().toString());
+        json.put("verifier", step.verifier());
+        json.put("reads", step.reads());
+        json.put("negative_reads", step.negativeReads());
+        json.put("negative_reads_needed", step.enough());
+        json.put("last_verdict", step.lastVerdict());
+        json.put("resends", step.resends());
+        Views.time(json, "key_window_end", step.keyWindowEnd());
+        Views.time(json, "quiet_at", step.quietAt());
         return json;
     }
 

@@ -91,6 +91,10 @@ final class SequenceRoutes {
         json.put("valid", report.faults().isEmpty());
         json.set("faults", Views.findings(report.faults()));
         json.set("warnings", Views.findings(report.warnings()));
+        json.set("guarantees", Views.array(report.guarantees(), step -> Json.NODES
+                .objectNode()
+                .put("block_id", step.step())
+                .put("guarantee", step.guarantee().words())));
         return Response.ok(json);
     }
 

@@ -99,7 +99,8 @@ final class EffectsCommand extends Cli.Group {
                 entry("dispatched", text(effect, "dispatched_at")),
                 entry("quiet at", text(effect, "quiet_at") + (effect.path("quiet").asBoolean(false) ? " (quiet now)" : "")),
                 entry("why", (text(effect, "reason") + " " + text(effect, "message")).strip()),
-                entry("proof", text(effect, "proof"))));
+                entry("proof", text(effect, "proof")),
+                entry("by itself", healing(effect.path("healing")))));
         section("journal", effect.path("journal"), move -> text(move, "at") + "  " + text(move, "from") + " -> " + text(move, "to") + "  by "
                 + text(move, "actor") + "  " + text(move, "reason"));
         section("evidence", effect.path("evidence"), item -> text(item, "at") + "  " + text(item, "kind") + "  by " + text(item, "actor") + "  "
@@ -116,6 +117,49 @@ final class EffectsCommand extends Cli.Group {
             terminal.line("  " + terminal.paint(title, Terminal.Colour.DIM));
             items.forEach(item -> terminal.line("    " + Terminal.clean(line.apply(item)).stripTrailing()));
         }
+    }
+
+    /** What happens without anybody's doing, and when. */
+    private static String healing(JsonNode healing) {
+        if (!healing.isObject()) {
+            return "";
+        }
+        StringBuilder line = new StringBuilder(switch (text(healing, "next")) {
+            case "verify" -> "the provider is asked";
+            case "resend" -> "the request is sent again under its key";
+            case "fail" -> "the run fails";
+            default -> "nothing: " + text(healing, "why");
+        });
+        if (!text(healing, "at").isEmpty()) {
+            line.append(" at ").append(text(healing, "at"));
+        }
+        if (healing.path("reads").asInt(0) > 0) {
+            line.append("; asked ").append(text(healing, "reads")).append(" times, last said ").append(text(healing, "last_verdict"));
+            if (healing.path("negative_reads").asInt(0) > 0) {
+                line.append(" (").append(text(healing, "negative_reads")).append(" of ").append(text(healing, "negative_reads_needed")).append(')');
+            }
+        }
+        if (healing.path("resends").asInt(0) > 0) {
+            line.append("; sent again ").append(text(healing, "resends")).append(" times");
+        }
+        if (!text(healing, "key_window_end").isEmpty()) {
+            line.append("; the key is good until ").append(text(healing, "key_window_end"));
+        }
+        return line.toString();
+    }
+
+    @Command(name = "verify", mixinStandardHelpOptions = true, description = "Asks the provider now, by the step's verifier, and records what it says.")
+    int verify(@Mixin Connection connection, @Parameters(paramLabel = "ID", description = "Id, or at least 4 leading digits") String id) {
+        JsonNode effect = new ApiClient(connection).post(BASE + "/" + ApiClient.encode(id) + "/verify", Json.NODES.objectNode());
+        if (!connection.json()) {
+            JsonNode said = Json.NODES.objectNode();
+            for (JsonNode item : effect.path("evidence")) {
+                said = text(item, "kind").equals("verifier_read") ? item.path("body") : said;
+            }
+            terminal.line("the provider says: " + text(said, "verdict") + (text(said, "why").isEmpty() ? "" : " (" + Terminal.clean(text(said, "why")) + ")"));
+        }
+        done(terminal, connection, effect);
+        return Exit.OK;
     }
 
     @Command(name = "output", mixinStandardHelpOptions = true, description = "Ends an output_lost wait with the output that was found, once.")

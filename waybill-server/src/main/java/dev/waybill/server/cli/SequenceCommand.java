@@ -37,6 +37,9 @@ final class SequenceCommand extends Cli.Group {
         if (!valid) {
             throw new CliFailure(Exit.FAILED, (file.equals("-") ? "the document" : file) + " has " + report.path("faults").size() + " fault(s)", "correct them and validate again");
         }
+        for (JsonNode step : report.path("guarantees")) {
+            terminal.line(Terminal.clean(text(step, "block_id")) + "   " + text(step, "guarantee"));
+        }
         terminal.line(file + " is valid");
         return Exit.OK;
     }

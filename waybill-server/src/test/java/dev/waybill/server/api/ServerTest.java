@@ -221,6 +221,35 @@ class ServerTest {
     }
 
     @Test
+    void theCaseFileSaysWhatTheEngineWillDoAndAskingNowIsRecorded() {
+        lab.provider.script(Rule.on("POST", "/charges").then(Behaviour.applyThenDrop()), Rule.on("GET", "/charges").then(
+                Behaviour.answer(500), Behaviour.answer(200, java.util.Map.of(), "{\"count\":0}")));
+        lab.sequence("verified", charge(",'on_unknown':['verify','wait']").replace("'effect':{", "'effect':{'verify':{'every':'1h','params':{'url':'"
+                + lab.provider.url("/charges?order={{ data.order }}") + "'},'landed':'= body.count > 0','absent':'= body.count = 0'},"));
+        String run = lab.start("verified", "{'order':'V-1'}");
+        JsonNode waiting = lab.await(run, "waiting");
+        assertThat(waiting.path("reasons").get(0).path("next").asString()).isEqualTo("verify");
+        String id = lab.effectOf(run).path("effect_id").asString();
+        JsonNode healing = lab.get("/api/v1/effects/" + id).json().path("healing");
+        assertThat(healing.path("next").asString()).isEqualTo("verify");
+        assertThat(healing.path("reads").asInt()).isEqualTo(1);
+        assertThat(healing.path("last_verdict").asString()).isEqualTo("inconclusive");
+        assertThat(java.time.Instant.parse(healing.path("at").asString())).isAfter(java.time.Instant.now().plusSeconds(600));
+
+        JsonNode early = lab.post("/api/v1/continuity/effects/" + id + "/verify", "{}", "x-actor", "alice").json();
+        assertThat(early.path("state").asString()).isEqualTo("unknown"); // absent, and too early to count
+        assertThat(early.path("healing").path("negative_reads").asInt()).isZero();
+        JsonNode landed = lab.post("/api/v1/effects/" + id + "/verify", "{}", "x-actor", "alice").json();
+        assertThat(landed.path("state").asString()).isEqualTo("verified");
+        assertThat(landed.path("healing").isNull()).isTrue();
+        assertThat(landed.path("evidence").get(2).path("body").path("verdict").asString()).isEqualTo("landed");
+        lab.await(run, "completed");
+        lab.post("/api/v1/effects/" + id + "/verify", "{}").refused(409, "EFFECT_NOT_UNKNOWN");
+        assertThat(lab.post("/api/v1/sequences/validate", "{'name':'g','blocks':[{'type':'step','id':'a','handler':'noop'}]}").json()
+                .path("guarantees").get(0).path("guarantee").asString()).isEqualTo("pure");
+    }
+
+    @Test
     void aResolveByPrefixReachesTheSameEffect() {
         lab.provider.script(Rule.on("POST", "/charges").then(Behaviour.dropBeforeApply()));
         lab.sequence("prefix", charge(""));

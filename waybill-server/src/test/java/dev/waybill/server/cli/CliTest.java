@@ -73,7 +73,7 @@ class CliTest {
         String good = file("good.yaml", "name: cli-good\nblocks:\n  - {type: step, id: a, handler: noop, params: {}}\n");
         String bad = file("bad.json", "{\"name\":\"cli-bad\",\"blocks\":[{\"type\":\"step\",\"id\":\"a\"}]}");
 
-        assertThat(waybill("sequence", "validate", good)).extracting(Ran::exit, Ran::out).containsExactly(0, good + " is valid\n");
+        assertThat(waybill("sequence", "validate", good)).extracting(Ran::exit, Ran::out).containsExactly(0, "a   pure\n" + good + " is valid\n");
         Ran faulty = waybill("sequence", "validate", bad);
         assertThat(faulty.exit()).isEqualTo(1);
         assertThat(faulty.out()).contains("fault  ").contains("/blocks/0");
@@ -136,6 +136,22 @@ class CliTest {
             assertThat(ran.err()).contains("EFFECT_NOT_UNKNOWN").contains("next:  waybill effects show " + id);
         });
         assertThat(waybill("effects", "show", "ffff").exit()).isEqualTo(3);
+    }
+
+    @Test
+    void theProviderIsAskedByCommandAndTheRunGoesOn() {
+        lab.provider.script(Rule.on("POST", "/charges").then(Behaviour.applyThenDrop()), Rule.on("GET", "/charges").then(Behaviour.answer(500)));
+        lab.sequence("cli-verify", charge(",'on_unknown':['verify','wait']").replace("'effect':{", "'effect':{'verify':{'every':'1h','params':{'url':'"
+                + lab.provider.url("/charges?order={{ data.order }}") + "'},'landed':'= body.count > 0','absent':'= body.count = 0'},"));
+        String run = lab.start("cli-verify", "{'order':'V-9'}"); // --wait would wait for the verifier: the run goes on by itself
+        lab.await(run, "waiting");
+        String id = lab.effectOf(run).path("effect_id").asString();
+        assertThat(waybill("effects", "show", id).out()).contains("the provider is asked at ").contains("next:  waybill effects verify " + id);
+        Ran asked = waybill("effects", "verify", id.substring(0, 8));
+        assertThat(asked.exit()).as(asked.err()).isZero();
+        assertThat(asked.out()).contains("the provider says: landed").contains("verified");
+        lab.await(run, "completed");
+        assertThat(waybill("effects", "verify", id).err()).contains("EFFECT_NOT_UNKNOWN");
     }
 
     @Test
