@@ -21,6 +21,7 @@ public record Sequence(
         List<Block> blocks,
         @Nullable JsonNode inputSchema,
         List<OnUnknown> onUnknown,
+        List<Invariant> invariants,
         JsonNode document) {
 
     /** One entry of the ordered list that says what happens when an outcome is unknown. */

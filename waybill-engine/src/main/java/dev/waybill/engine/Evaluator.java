@@ -121,7 +121,12 @@ final class Evaluator {
                     return Decision.DONE;
                 }
                 case ERROR -> {
-                    return failed(path, Problems.parse(state.body(row)));
+                    Problem problem = Problems.parse(state.body(row));
+                    if (problem.code().equals(Invariants.VIOLATION)) {
+                        decision.blocked.add(new Failure(path, problem));
+                        return Decision.PENDING;
+                    }
+                    return failed(path, problem);
                 }
                 case RETRY -> {
                     long left = state.millisUntil(row.at(), due(row));
@@ -195,7 +200,7 @@ final class Evaluator {
             case UNKNOWN -> {
                 Waiting wait = new Waiting("effect_unknown", path, receipt.id(), null);
                 if (policy(step).contains(OnUnknown.FAIL)) {
-                    decision.blocked.add(wait);
+                    decision.blocked.add(new Failure(path, Reasons.blocked(wait)));
                 } else {
                     decision.waiting.add(wait);
                 }

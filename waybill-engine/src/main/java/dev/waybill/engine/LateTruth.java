@@ -141,7 +141,7 @@ final class LateTruth {
                 : List.of();
         return new OutsideMove(
                 state.key, transition, null, Set.of(), List.of(), List.of(settled.row()), List.of(), rows, null, null,
-                Set.of(InstanceState.WAITING), false, null, events, null);
+                Set.of(InstanceState.WAITING), false, null, events, null, Invariants.freed(List.of(settled.row())));
     }
 
     private OutsideMove evidence(RunState state, Attempt attempt, JournalRow row, Outcome outcome, UUID transition) {

@@ -26,6 +26,7 @@ import dev.waybill.store.CommitAnswer;
 import dev.waybill.store.CommitAnswer.IntentAnswer;
 import dev.waybill.store.CommitAnswer.ReleaseAnswer;
 import dev.waybill.store.InstanceSnapshot;
+import dev.waybill.store.InvariantRows;
 import dev.waybill.store.ReceiptRow;
 import dev.waybill.store.Release;
 import java.time.InstantSource;
@@ -68,6 +69,7 @@ final class Turn implements Runnable {
     private final Calls calls;
     private final InstanceKey key;
     private final Loaded loaded;
+    private final Invariants invariants;
     private final InstantSource wall;
     private final LinkedBlockingQueue<Mail> mailbox = new LinkedBlockingQueue<>();
     private final Map<String, Call> inFlight = new HashMap<>();
@@ -89,6 +91,7 @@ final class Turn implements Runnable {
         this.key = snapshot.instance().key();
         this.calls = new Calls(engine, key);
         this.loaded = loaded;
+        this.invariants = new Invariants(loaded.invariants(), loaded.stepIds());
         this.wall = wall;
         this.state = read(snapshot);
         this.draft = new Draft(engine.ids().get(), state);
@@ -362,13 +365,15 @@ final class Turn implements Runnable {
                 // The slot is taken before the commit, so that a dispatched receipt never waits for a thread (store.md, 3).
                 if (engine.slots().tryAcquire()) {
                     ReceiptRow receipt;
+                    List<InvariantRows.Guard> guards;
                     try {
                         receipt = guard.receipt(ready, resolved, draft.transitionId);
+                        guards = invariants.guards(ready, receipt);
                     } catch (EvaluationException e) {
                         engine.slots().release();
                         throw e;
                     }
-                    intents.add(new Opened(receipt, call, resolved.timeout()));
+                    intents.add(new Opened(receipt, call, resolved.timeout(), guards));
                     opening.add(ready);
                     engine.points().reached(CrashPoints.Point.BEFORE_INTENT, key, ready.path());
                 }
@@ -409,7 +414,8 @@ final class Turn implements Runnable {
         boolean reset = state.takeovers > 0 && !progressed && !sent.settles.isEmpty();
         Commit commit = new Commit(
                 key, state.claim, sent.transitionId, List.copyOf(sent.settles), List.copyOf(sent.rows), receipts,
-                List.copyOf(sent.events), release, reset);
+                List.copyOf(sent.events), release, reset,
+                invariants.rows(sent.settles, intents.stream().flatMap(it -> it.guards().stream()).toList(), sent.results, release, state));
         long handedOver = System.nanoTime();
         java.util.function.BooleanSupplier late = Calls.lastLook(handedOver, engine.options().sendDeadline(), wall);
         CommitAnswer answer;
@@ -459,11 +465,7 @@ final class Turn implements Runnable {
             }
             return false;
         }
-        if (answer.intents() == IntentAnswer.DISPATCHED) {
-            started(intents, opening, late);
-        } else {
-            releaseSlots(intents.size());
-        }
+        started(answer, intents, opening, late);
         if (answer.unstorable() || news) {
             return reload();
         }
@@ -476,11 +478,23 @@ final class Turn implements Runnable {
         return true;
     }
 
-    /** The intents are durable: send now. */
-    private void started(List<Opened> intents, List<Ready> opening, java.util.function.BooleanSupplier late) {
+    /** The intents that are durable: send now. */
+    private void started(
+            CommitAnswer.Settled answer, List<Opened> intents, List<Ready> opening, java.util.function.BooleanSupplier late) {
         for (int i = 0; i < intents.size(); i++) {
             Opened opened = intents.get(i);
             Ready ready = opening.get(i);
+            InvariantRows.Holder holder = answer.duplicates().get(ready.path());
+            if (holder != null) {
+                releaseSlots(1);
+                refused(ready, Invariants.violation(ready.path(), holder));
+                draft.results.add(Invariants.violated(ready.path(), holder));
+                continue;
+            }
+            if (answer.intents() != IntentAnswer.DISPATCHED) {
+                releaseSlots(1);
+                continue;
+            }
             prepared.remove(ready.path());
             state.apply(opened.receipt());
             Attempt attempt = state.lastAttempt(ready.path());

@@ -237,7 +237,10 @@ public final class EffectDesk implements Effects {
         return new OutsideMove(
                 effect.instance(), transition, snapshot.instance().wakeSeq(), Set.of(), List.of(), List.of(row), List.of(evidence), rows, null,
                 null, wakeFrom, false, null, List.of(event),
-                new AuditRow(r.actor(), "effect.resolve", receipt.id().toString(), Json.write(evidence(r, then))));
+                new AuditRow(r.actor(), "effect.resolve", receipt.id().toString(), Json.write(evidence(r, then))),
+                row.to() == EffectState.COMPENSATED || row.to() == EffectState.ABANDONED && then != Then.RESEND
+                        ? Set.of(receipt.path())
+                        : Set.of());
     }
 
     /** Continue moves only a waiting run by itself; a failed one must be asked for; on an ended one only the ledger moves. */

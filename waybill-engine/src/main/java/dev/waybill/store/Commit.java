@@ -59,6 +59,7 @@ public record Commit(
                         intents.stream().filter(it -> !paths.contains(it.path())).toList(), events, release, resetTakeover,
                         new InvariantRows(
                                 invariants.guards().stream().filter(it -> !paths.contains(it.path())).toList(), invariants.freed(),
+                                invariants.freedByEnd(),
                                 invariants.results()));
     }
 }

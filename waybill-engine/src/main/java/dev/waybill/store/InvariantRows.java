@@ -1,24 +1,37 @@
 package dev.waybill.store;
 
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What a move carries for the invariants of its sequence version (semantics.md section 6); {@link #NONE} for the many that have none,
  * which then pay nothing.
  *
- * @param guards  content that intents of this commit want for their effect alone; decided by the database, and written only with the
+ * @param guards     content that intents of this commit want for their effect alone; decided by the database, and written only with the
  *                intent
- * @param freed   paths of effects that ended without application: what they hold is free again
- * @param results INSERT only; those about the run as a whole only when the commit releases it
+ * @param freed      paths of effects that ended without application: what they hold is free again
+ * @param freedByEnd the same, but only when the commit releases its instance
+ * @param results    INSERT only; those about the run as a whole only when the commit releases it
  */
-public record InvariantRows(List<Guard> guards, Set<String> freed, List<Result> results) {
-    public static final InvariantRows NONE = new InvariantRows(List.of(), Set.of(), List.of());
+public record InvariantRows(List<Guard> guards, Set<String> freed, Set<String> freedByEnd, List<Result> results) {
+    public static final InvariantRows NONE = new InvariantRows(List.of(), Set.of(), Set.of(), List.of());
 
     /** What stands whatever becomes of intents and release. */
     public InvariantRows ofSettles() {
-        return isEmpty() ? NONE : new InvariantRows(List.of(), freed, results.stream().filter(it -> !it.ofRun()).toList());
+        return isEmpty() ? NONE : new InvariantRows(List.of(), freed, Set.of(), results.stream().filter(it -> !it.ofRun()).toList());
+    }
+
+    /** What is freed by a commit that did or did not release its instance. */
+    public Set<String> freed(boolean released) {
+        if (!released || freedByEnd.isEmpty()) {
+            return freed;
+        }
+        Set<String> all = new HashSet<>(freed);
+        all.addAll(freedByEnd);
+        return all;
     }
 
     /** The results that belong to a commit that did or did not release its instance. */
@@ -27,7 +40,7 @@ public record InvariantRows(List<Guard> guards, Set<String> freed, List<Result> 
     }
 
     public boolean isEmpty() {
-        return guards.isEmpty() && freed.isEmpty() && results.isEmpty();
+        return guards.isEmpty() && freed.isEmpty() && freedByEnd.isEmpty() && results.isEmpty();
     }
 
     /**
@@ -55,9 +68,11 @@ public record InvariantRows(List<Guard> guards, Set<String> freed, List<Result> 
     /**
      * Who holds the content.
      *
-     * @param instance the instance whose effect it is
+     * @param invariant the invariant that asked
+     * @param instance  the instance whose effect it is
+     * @param attempt   the attempt that took it
      */
-    public record Holder(java.util.UUID instance, String path, int attempt, java.util.UUID receipt) {}
+    public record Holder(String invariant, UUID instance, String path, int attempt, UUID receipt) {}
 
     /**
      * One judgement of one invariant.

@@ -30,7 +30,7 @@ abstract class InvariantSentences extends StoreSentences {
     }
 
     private static Holder holder(Owned owned) {
-        return new Holder(owned.key().id(), "charge", 0, owned.load().receipts().getFirst().id());
+        return new Holder("one-charge", owned.key().id(), "charge", 0, owned.load().receipts().getFirst().id());
     }
 
     @Test
@@ -115,6 +115,17 @@ abstract class InvariantSentences extends StoreSentences {
                 .outside()));
         Owned third = lab().owned(lab().node());
         assertThat(ask(third, "charge", 0, "order-7").duplicates()).isEmpty();
+    }
+
+    @Test
+    void whatAnEndFreesIsFreedByThatEndOnly() {
+        Owned first = charged("order-7");
+        first.commit(first.move()
+                .settle(first.move().row("charge", 0, 1, EffectState.DISPATCHED, EffectState.NOT_APPLIED, null, null, OutputState.NONE)));
+        first.commit(first.move().freesByEnd("charge").release(InstanceState.CANCELLED, null, 99));
+        assertThat(ask(lab().owned(lab().node()), "charge", 0, "order-7").duplicates()).containsOnlyKeys("charge");
+        first.commit(first.move().freesByEnd("charge").release(InstanceState.CANCELLED, null, 0));
+        assertThat(ask(lab().owned(lab().node()), "charge", 0, "order-7").duplicates()).isEmpty();
     }
 
     @Test

@@ -33,6 +33,7 @@ public final class Move {
     private final List<Event> releaseEvents = new ArrayList<>();
     private final List<InvariantRows.Guard> guards = new ArrayList<>();
     private final Set<String> freed = new HashSet<>();
+    private final Set<String> freedByEnd = new HashSet<>();
     private final List<InvariantRows.Result> results = new ArrayList<>();
     private Release release;
     private boolean resetTakeover;
@@ -164,6 +165,11 @@ public final class Move {
         return this;
     }
 
+    public Move freesByEnd(String path) {
+        freedByEnd.add(path);
+        return this;
+    }
+
     public Move result(String path, boolean held) {
         results.add(new InvariantRows.Result("one-charge", "effect_at_most_once", path, held, "{}"));
         return this;
@@ -172,7 +178,7 @@ public final class Move {
     public Commit commit() {
         return new Commit(
                 key, claim, transition, List.copyOf(journal), List.copyOf(rows), List.copyOf(receipts), List.copyOf(events), release,
-                resetTakeover, new InvariantRows(List.copyOf(guards), Set.copyOf(freed), List.copyOf(results)));
+                resetTakeover, new InvariantRows(List.copyOf(guards), Set.copyOf(freed), Set.copyOf(freedByEnd), List.copyOf(results)));
     }
 
     // --- whoever is not the owner ----------------------------------------------------------------------------------------------

@@ -44,7 +44,8 @@ final class MemoryGuards {
                             || unresolved.test(new InstanceKey(tenant, found.by.instance()), found.by.path()));
             Holder first = found != null && stands ? found.by : inCommit.computeIfAbsent(key, _ -> holder(commit, guard));
             if (!first.instance().equals(commit.instance().id()) || !first.path().equals(guard.path())) {
-                duplicates.put(guard.path(), first);
+                duplicates.put(
+                        guard.path(), new Holder(guard.invariant(), first.instance(), first.path(), first.attempt(), first.receipt()));
             }
         }
         return duplicates;
@@ -73,6 +74,6 @@ final class MemoryGuards {
                 .map(ReceiptRow::id)
                 .findFirst()
                 .orElseThrow();
-        return new Holder(commit.instance().id(), guard.path(), guard.attempt(), receipt);
+        return new Holder(guard.invariant(), commit.instance().id(), guard.path(), guard.attempt(), receipt);
     }
 }

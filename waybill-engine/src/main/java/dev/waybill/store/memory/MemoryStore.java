@@ -274,7 +274,6 @@ public final class MemoryStore implements Store {
             commit.intents().forEach(row -> add(instance, row, now));
             guards.take(commit, now);
         }
-        guards.free(commit.instance(), commit.invariants().freed());
         if (commit.resetTakeover()) {
             instance.takeovers = 0;
         }
@@ -284,6 +283,7 @@ public final class MemoryStore implements Store {
         if (release != null && released) {
             release(instance, release, now);
         }
+        guards.free(commit.instance(), commit.invariants().freed(released));
         commit.invariants()
                 .results(released)
                 .forEach(result -> instance.invariantResults.add(new Queries.InvariantResult(instance.start.instance(), result, now)));

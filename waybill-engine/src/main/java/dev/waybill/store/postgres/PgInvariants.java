@@ -136,7 +136,7 @@ final class PgInvariants {
                         connection,
                         HOLDER,
                         row -> new Holder(
-                                PgReader.uuid(row, "instance_id"), row.getString("path"), row.getInt("attempt"), PgReader.uuid(row, "receipt_id")),
+                                guard.invariant(), PgReader.uuid(row, "instance_id"), row.getString("path"), row.getInt("attempt"), PgReader.uuid(row, "receipt_id")),
                         one.key.tenant(), guard.scope(), guard.kind(), guard.fingerprint(), guard.contentSha256())
                 .orElse(null);
     }
@@ -159,8 +159,9 @@ final class PgInvariants {
         for (Map.Entry<Integer, Commit> member : members.entrySet()) {
             if (answers.get(member.getKey()) instanceof CommitAnswer.Settled settled) {
                 Commit commit = member.getValue();
-                free(connection, commit.instance(), commit.invariants().freed());
-                for (Result result : commit.invariants().results(settled.release() == ReleaseAnswer.RELEASED)) {
+                boolean released = settled.release() == ReleaseAnswer.RELEASED;
+                free(connection, commit.instance(), commit.invariants().freed(released));
+                for (Result result : commit.invariants().results(released)) {
                     Sql.update(
                             connection, INSERT_RESULT, commit.instance().tenant(), commit.instance().id(), commit.transitionId(),
                             result.invariant(), result.rule(), result.path(), result.held(), result.details());

@@ -197,7 +197,7 @@ final class Commits {
                     .uuid(key.id())
                     .update();
         }
-        Invariants.free(db, key, commit.invariants().freed());
+        Invariants.free(db, key, commit.invariants().freed(released));
         Invariants.insert(db, commit, commit.invariants().results(released), now);
         return null;
     }

@@ -29,7 +29,8 @@ final class Invariants {
             Holder first = holder.orElseGet(() -> inCommit.computeIfAbsent(key, _ -> asHolder(commit, guard)));
             boolean ours = first.instance().equals(commit.instance().id()) && first.path().equals(guard.path());
             if (!ours) {
-                duplicates.put(guard.path(), first);
+                duplicates.put(
+                        guard.path(), new Holder(guard.invariant(), first.instance(), first.path(), first.attempt(), first.receipt()));
             }
         }
         return duplicates;
@@ -45,7 +46,7 @@ final class Invariants {
                 .map(ReceiptRow::id)
                 .findFirst()
                 .orElseThrow();
-        return new Holder(commit.instance().id(), guard.path(), guard.attempt(), receipt);
+        return new Holder(guard.invariant(), commit.instance().id(), guard.path(), guard.attempt(), receipt);
     }
 
     /** Whoever holds it still: an expired guard is nobody's, unless its effect is unresolved. */
@@ -66,7 +67,7 @@ final class Invariants {
                 .text(guard.fingerprint())
                 .text(guard.contentSha256())
                 .number(now)
-                .first(row -> new Holder(Db.uuid(row, 1), row.getString(2), row.getInt(3), Db.uuid(row, 4)));
+                .first(row -> new Holder(guard.invariant(), Db.uuid(row, 1), row.getString(2), row.getInt(3), Db.uuid(row, 4)));
     }
 
     /** With the intents: what they hold from now on. */
