@@ -41,6 +41,7 @@ abstract class InvariantSentences extends StoreSentences {
         Settled answer = ask(second, "charge", 0, "order-7");
 
         assertThat(answer.duplicates()).containsExactly(java.util.Map.entry("charge", holder(first)));
+        assertThat(answer.unstorable()).isFalse();
         assertThat(second.load().receipts()).isEmpty();
         assertThat(ask(second, "charge", 0, "order-8").duplicates()).isEmpty();
         assertThat(second.load().receipts()).hasSize(1);

@@ -254,8 +254,9 @@ public final class MemoryStore implements Store {
         boolean send = alive && !instance.cancelRequested && !instance.pauseRequested && !commit.intents().isEmpty();
         Map<String, Holder> duplicates = send ? guards.duplicates(commit, now) : Map.of();
         if (!duplicates.isEmpty()) {
+            boolean storable = commit == asked;
             asked = asked.withoutIntents(duplicates.keySet());
-            commit = commit.withoutIntents(duplicates.keySet());
+            commit = storable ? asked : commit.withoutIntents(duplicates.keySet());
             send = !commit.intents().isEmpty();
         }
         String conflict = instance.conflict(commit.settles(), commit.rows());

@@ -100,8 +100,9 @@ final class Commits {
         }
         Map<String, Holder> duplicates = send && !commit.invariants().guards().isEmpty() ? Invariants.duplicates(db, commit, now) : Map.of();
         if (!duplicates.isEmpty()) {
+            boolean storable = commit == asked;
             asked = asked.withoutIntents(duplicates.keySet());
-            commit = commit.withoutIntents(duplicates.keySet());
+            commit = storable ? asked : commit.withoutIntents(duplicates.keySet());
             send = !commit.intents().isEmpty();
         }
         if (!careful) {
