@@ -22,6 +22,7 @@ public record Sequence(
         List<Block> blocks,
         @Nullable JsonNode inputSchema,
         List<Remedy> onUnknown,
+        List<Invariant> invariants,
         JsonNode document) {
 
     /** What can be done about an outcome that is unknown (semantics.md section 5). */

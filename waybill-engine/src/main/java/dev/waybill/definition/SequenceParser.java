@@ -75,8 +75,9 @@ public final class SequenceParser {
         List<Remedy> onUnknown = OnUnknownReader.read(fields, faults);
         BlockReader blocks = new BlockReader(faults, handlerKnown);
         List<Block> body = blocks.blocks(fields, "blocks", true, 0, Set.of());
+        List<Invariant> invariants = new InvariantReader(faults).invariants(fields);
         fields.shown("deprecated", "status", "created_at");
-        fields.unsupported("sla", "on_failure", "on_cancel", "interceptors", "invariants", "destinations");
+        fields.unsupported("sla", "on_failure", "on_cancel", "interceptors", "destinations");
         fields.done();
         return new Sequence(
                 id,
@@ -87,6 +88,7 @@ public final class SequenceParser {
                 body,
                 inputSchema,
                 onUnknown == null ? OnUnknownReader.DEFAULT : onUnknown,
+                invariants,
                 document);
     }
 

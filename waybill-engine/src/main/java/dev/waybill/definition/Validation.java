@@ -23,12 +23,17 @@ public record Validation(List<Fault> faults, List<Fault> warnings, List<StepGuar
 
     /** 422 INVALID_SEQUENCE that lists every fault, in the message and as {@code details [{code, pointer, message}]}. */
     public WaybillException refusal() {
+        return refusal("INVALID_SEQUENCE", "the sequence");
+    }
+
+    /** The same under another code, about something else. */
+    WaybillException refusal(String code, String subject) {
         ArrayNode details = Json.NODES.arrayNode();
         faults.forEach(fault -> details.addObject().put("code", fault.code()).put("pointer", fault.pointer()).put("message", fault.message()));
         String list = faults.stream()
                 .map(fault -> fault.code() + " at " + (fault.pointer().isEmpty() ? "/" : fault.pointer()) + ": " + fault.message())
                 .collect(Collectors.joining("; "));
         return new WaybillException(
-                422, "INVALID_SEQUENCE", "the sequence is not valid: " + list, faults.getFirst().pointer(), "waybill sequence validate FILE", details);
+                422, code, subject + " is not valid: " + list, faults.getFirst().pointer(), "waybill sequence validate FILE", details);
     }
 }

@@ -57,8 +57,11 @@ final class Decision {
     final List<Healing.Unknown> unknowns = new ArrayList<>();
     /** Those whose verifier is to be asked now. */
     final List<Healing.Unknown> asks = new ArrayList<>();
-    /** Effects that are unknown and whose policy is to fail the run (semantics.md section 5, fail). */
-    final List<Waiting> blocked = new ArrayList<>();
+    /**
+     * What fails the run past every catch: effects that are unknown and whose policy is to fail it (semantics.md section 5, fail), and
+     * violations of an invariant.
+     */
+    final List<Failure> blocked = new ArrayList<>();
     /** An uncaught failure beside branches that still run: nothing new may start. */
     boolean failing;
 

@@ -4,6 +4,7 @@ import dev.waybill.engine.Decision.Ready;
 import dev.waybill.model.Outcome;
 import dev.waybill.store.BlockRow;
 import dev.waybill.store.Event;
+import dev.waybill.store.InvariantRows;
 import dev.waybill.store.JournalRow;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,6 +18,7 @@ final class Draft {
     final List<JournalRow> settles = new ArrayList<>();
     final List<BlockRow> rows = new ArrayList<>();
     final List<Event> events = new ArrayList<>();
+    final List<InvariantRows.Result> results = new ArrayList<>();
     /** The answers that the settles record, in case the claim is lost and they must go on as late truth. */
     final List<Answer> answers = new ArrayList<>();
 

@@ -14,8 +14,10 @@ import dev.waybill.json.Fingerprints;
 import dev.waybill.model.EffectKind;
 import dev.waybill.model.Problem;
 import dev.waybill.model.ReceiptId;
+import dev.waybill.store.InvariantRows;
 import dev.waybill.store.ReceiptRow;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -42,7 +44,7 @@ final class EffectGuard {
     record Resolved(JsonNode params, @Nullable String key, Duration timeout) {}
 
     /** A request that passed every check: what will be durable, and what will then be called. */
-    record Opened(ReceiptRow receipt, EffectCall call, Duration timeout) {}
+    record Opened(ReceiptRow receipt, EffectCall call, Duration timeout, List<InvariantRows.Guard> guards) {}
 
     /**
      * Resolves the params of a step, or copies the frozen request of the attempt before.

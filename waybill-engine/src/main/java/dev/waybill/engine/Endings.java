@@ -3,7 +3,6 @@ package dev.waybill.engine;
 import dev.waybill.definition.Sequence;
 import dev.waybill.engine.Decision.Failure;
 import dev.waybill.engine.Decision.Status;
-import dev.waybill.engine.Decision.Waiting;
 import dev.waybill.model.InstanceState;
 import dev.waybill.store.Event;
 import dev.waybill.store.Release;
@@ -19,8 +18,7 @@ record Endings(Sequence sequence, RunState state) {
             return release(InstanceState.CANCELLED, null, null, Reasons.outcome(null, null, state));
         }
         if (!decision.blocked.isEmpty()) {
-            Waiting unknown = decision.blocked.getFirst();
-            return failed(List.of(new Failure(unknown.path(), Reasons.blocked(unknown))));
+            return failed(List.copyOf(decision.blocked));
         }
         return switch (decision.status) {
             case Status.Failed(List<Failure> failures) -> failed(failures);

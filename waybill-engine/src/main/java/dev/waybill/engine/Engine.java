@@ -1,6 +1,7 @@
 package dev.waybill.engine;
 
 import dev.waybill.EngineOptions;
+import dev.waybill.definition.Invariant;
 import dev.waybill.definition.Sequence;
 import dev.waybill.handler.Handler;
 import dev.waybill.json.SecretSource;
@@ -42,6 +43,10 @@ record Engine(
         Meter meter,
         CrashPoints points) {
 
-    /** A sequence and the ids its outputs are known by. */
-    record Loaded(Sequence sequence, List<String> stepIds) {}
+    /**
+     * A sequence and the ids its outputs are known by.
+     *
+     * @param invariants of the document, and those declared for the version afterwards
+     */
+    record Loaded(Sequence sequence, List<String> stepIds, List<Invariant> invariants) {}
 }

@@ -140,7 +140,12 @@ final class Evaluator {
                     return Decision.DONE;
                 }
                 case ERROR -> {
-                    return failed(path, Problems.parse(state.body(row)));
+                    Problem problem = Problems.parse(state.body(row));
+                    if (problem.code().equals(Invariants.VIOLATION)) {
+                        decision.blocked.add(new Failure(path, problem));
+                        return Decision.PENDING;
+                    }
+                    return failed(path, problem);
                 }
                 case RETRY -> {
                     long left = state.millisUntil(row.at(), due(row));
@@ -267,7 +272,8 @@ final class Evaluator {
                 escalate(step, path, unknown, person);
                 decision.waiting.add(new Waiting("effect_unknown", path, receipt, person.dueInMillis(), "person"));
             }
-            case Healing.Next.Fail() -> decision.blocked.add(new Waiting("effect_unknown", path, receipt, null));
+            case Healing.Next.Fail() -> decision.blocked.add(
+                    new Failure(path, Reasons.blocked(new Waiting("effect_unknown", path, receipt, null))));
         }
         return Decision.PENDING;
     }

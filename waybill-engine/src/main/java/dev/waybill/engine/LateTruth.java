@@ -233,7 +233,7 @@ final class LateTruth {
         journal.addAll(settled.chain());
         return new OutsideMove(
                 state.key, transition, null, Set.of(), List.of(), journal, List.of(), rows, null, null,
-                Set.of(InstanceState.WAITING), false, null, events, null);
+                Set.of(InstanceState.WAITING), false, null, events, null, Invariants.freed(journal, state));
     }
 
     private OutsideMove evidence(

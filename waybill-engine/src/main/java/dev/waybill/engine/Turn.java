@@ -27,6 +27,7 @@ import dev.waybill.store.CommitAnswer;
 import dev.waybill.store.CommitAnswer.IntentAnswer;
 import dev.waybill.store.CommitAnswer.ReleaseAnswer;
 import dev.waybill.store.InstanceSnapshot;
+import dev.waybill.store.InvariantRows;
 import dev.waybill.store.ReceiptRow;
 import dev.waybill.store.Release;
 import java.time.InstantSource;
@@ -70,6 +71,7 @@ final class Turn implements Runnable {
     private final Calls calls;
     private final InstanceKey key;
     private final Loaded loaded;
+    private final Invariants invariants;
     private final InstantSource wall;
     private final LinkedBlockingQueue<Mail> mailbox = new LinkedBlockingQueue<>();
     private final Map<String, Call> inFlight = new HashMap<>();
@@ -95,6 +97,7 @@ final class Turn implements Runnable {
         this.calls = new Calls(engine, key);
         this.verifiers = new Verifiers(engine);
         this.loaded = loaded;
+        this.invariants = new Invariants(loaded.invariants(), loaded.stepIds());
         this.wall = wall;
         this.state = read(snapshot);
         this.draft = new Draft(engine.ids().get(), state);
@@ -397,13 +400,15 @@ final class Turn implements Runnable {
                 // The slot is taken before the commit, so that a dispatched receipt never waits for a thread (store.md, 3).
                 if (engine.slots().tryAcquire()) {
                     ReceiptRow receipt;
+                    List<InvariantRows.Guard> guards;
                     try {
                         receipt = guard.receipt(ready, resolved, draft.transitionId);
+                        guards = invariants.guards(ready, receipt);
                     } catch (EvaluationException e) {
                         engine.slots().release();
                         throw e;
                     }
-                    intents.add(new Opened(receipt, call, resolved.timeout()));
+                    intents.add(new Opened(receipt, call, resolved.timeout(), guards));
                     opening.add(ready);
                     engine.points().reached(CrashPoints.Point.BEFORE_INTENT, key, ready.path());
                 }
@@ -450,7 +455,8 @@ final class Turn implements Runnable {
         boolean reset = state.takeovers > 0 && !progressed && !sent.settles.isEmpty();
         Commit commit = new Commit(
                 key, state.claim, sent.transitionId, List.copyOf(sent.settles), List.copyOf(sent.rows), receipts,
-                List.copyOf(sent.events), release, reset);
+                List.copyOf(sent.events), release, reset,
+                invariants.rows(sent.settles, intents.stream().flatMap(it -> it.guards().stream()).toList(), sent.results, release, state));
         long handedOver = System.nanoTime();
         java.util.function.BooleanSupplier late = Calls.lastLook(handedOver, engine.options().sendDeadline(), wall);
         // Before the commit: a receipt that is durable and has no note of its first byte was then not sent.
@@ -464,12 +470,12 @@ final class Turn implements Runnable {
         }
         return switch (answer) {
             case CommitAnswer.ClaimLost() -> {
-                withdraw(intents);
+                intents.forEach(this::withdraw);
                 lost(sent);
                 yield false;
             }
             case CommitAnswer.Conflict(String what) -> {
-                withdraw(intents);
+                intents.forEach(this::withdraw);
                 LOG.info("a move of {} met another one ({}): reading it again", key, what);
                 lost(sent);
                 yield reload();
@@ -503,11 +509,7 @@ final class Turn implements Runnable {
             }
             return false;
         }
-        if (answer.intents() == IntentAnswer.DISPATCHED) {
-            started(intents, opening, late);
-        } else {
-            withdraw(intents);
-        }
+        started(answer, intents, opening, late);
         if (answer.unstorable() || news) {
             return reload();
         }
@@ -520,17 +522,29 @@ final class Turn implements Runnable {
         return true;
     }
 
-    /** The intents are not durable and never will be. */
-    private void withdraw(List<Opened> intents) {
-        releaseSlots(intents.size());
-        intents.forEach(opened -> engine.recorder().settled(opened.receipt().id(), true));
+    /** The intent is not durable and never will be. */
+    private void withdraw(Opened opened) {
+        releaseSlots(1);
+        engine.recorder().settled(opened.receipt().id(), true);
     }
 
-    /** The intents are durable: send now. */
-    private void started(List<Opened> intents, List<Ready> opening, java.util.function.BooleanSupplier late) {
+    /** The intents that are durable: send now. */
+    private void started(
+            CommitAnswer.Settled answer, List<Opened> intents, List<Ready> opening, java.util.function.BooleanSupplier late) {
         for (int i = 0; i < intents.size(); i++) {
             Opened opened = intents.get(i);
             Ready ready = opening.get(i);
+            InvariantRows.Holder holder = answer.duplicates().get(ready.path());
+            if (holder != null) {
+                withdraw(opened);
+                refused(ready, Invariants.violation(ready.path(), holder));
+                draft.results.add(Invariants.violated(ready.path(), holder));
+                continue;
+            }
+            if (answer.intents() != IntentAnswer.DISPATCHED) {
+                withdraw(opened);
+                continue;
+            }
             prepared.remove(ready.path());
             absent.remove(ready.path());
             state.apply(opened.receipt());

@@ -284,7 +284,10 @@ public final class EffectDesk implements Effects {
         return new OutsideMove(
                 effect.instance(), transition, snapshot.instance().wakeSeq(), Set.of(), List.of(), journal, List.of(evidence), rows, null,
                 null, wakeFrom, false, null, List.of(event),
-                new AuditRow(r.actor(), "effect.resolve", receipt.id().toString(), Json.write(evidence(r, then))));
+                new AuditRow(r.actor(), "effect.resolve", receipt.id().toString(), Json.write(evidence(r, then))),
+                row.to() == EffectState.COMPENSATED || row.to() == EffectState.ABANDONED && then != Then.RESEND
+                        ? Set.of(receipt.path())
+                        : Set.of());
     }
 
     /** Receipts that were sent one after the other under one key while the outcome was unknown: one effect, decided at once. */

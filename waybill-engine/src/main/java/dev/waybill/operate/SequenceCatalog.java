@@ -1,13 +1,16 @@
 package dev.waybill.operate;
 
 import dev.waybill.definition.Fault;
+import dev.waybill.definition.InvariantReader;
 import dev.waybill.definition.Sequence;
 import dev.waybill.definition.SequenceParser;
 import dev.waybill.definition.Validation;
 import dev.waybill.json.Json;
 import dev.waybill.model.WaybillException;
+import dev.waybill.store.InvariantDeclaration;
 import dev.waybill.store.SequenceRow;
 import dev.waybill.store.SequenceStore;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.function.Predicate;
@@ -115,5 +118,24 @@ public final class SequenceCatalog implements Sequences {
         if (!store.deprecate(tenant, id)) {
             throw notFound("sequence " + id);
         }
+    }
+
+    @Override
+    public void addInvariant(String tenant, UUID sequence, JsonNode invariant) {
+        Sequence version = parse(get(tenant, sequence));
+        String name = InvariantReader.parse(invariant).name();
+        boolean taken = version.invariants().stream().anyMatch(it -> it.name().equals(name));
+        if (taken || !store.addInvariant(new InvariantDeclaration(tenant, sequence, name, Json.write(invariant), null))) {
+            throw WaybillException.conflict(
+                    "INVARIANT_EXISTS", "sequence " + sequence + " has an invariant named " + name + "; it is never changed", "choose another name");
+        }
+    }
+
+    @Override
+    public List<JsonNode> invariants(String tenant, UUID sequence) {
+        List<JsonNode> all = new ArrayList<>();
+        Json.parseDefinition(get(tenant, sequence).definition()).path("invariants").forEach(all::add);
+        store.invariants(tenant, sequence).forEach(it -> all.add(Json.parse(it.definition())));
+        return List.copyOf(all);
     }
 }

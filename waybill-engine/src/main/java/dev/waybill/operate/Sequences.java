@@ -41,4 +41,20 @@ public interface Sequences {
 
     /** @throws dev.waybill.model.WaybillException 404 SEQUENCE_NOT_FOUND */
     void deprecate(String tenant, UUID id);
+
+    /**
+     * Declares an invariant for a published version; it cannot be taken back. It holds for every effect that is decided five seconds
+     * later or after, on every node; effects from before hold nothing.
+     *
+     * @param invariant {@code {name, rule, commit_guard}}, as in a document
+     * @throws dev.waybill.model.WaybillException 404 SEQUENCE_NOT_FOUND, 422 INVALID_INVARIANT, 409 INVARIANT_EXISTS
+     */
+    void addInvariant(String tenant, UUID sequence, JsonNode invariant);
+
+    /**
+     * Those of the document, then those declared afterwards, each as in a document.
+     *
+     * @throws dev.waybill.model.WaybillException 404 SEQUENCE_NOT_FOUND
+     */
+    List<JsonNode> invariants(String tenant, UUID sequence);
 }

@@ -3,6 +3,7 @@ package dev.waybill.store;
 import dev.waybill.model.Claim;
 import dev.waybill.model.InstanceKey;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  *                      held back without the rest
  * @param events        outbox rows that go with the settles
  * @param resetTakeover true when the instance made progress after takeovers: the crash-loop counter starts again
+ * @param invariants    guards of the intents, guards to free, and results
  */
 public record Commit(
         InstanceKey instance,
@@ -31,4 +33,33 @@ public record Commit(
         List<ReceiptRow> intents,
         List<Event> events,
         @Nullable Release release,
-        boolean resetTakeover) {}
+        boolean resetTakeover,
+        InvariantRows invariants) {
+
+    /** A move of a sequence version without invariants. */
+    public Commit(
+            InstanceKey instance,
+            Claim claim,
+            UUID transitionId,
+            List<JournalRow> settles,
+            List<BlockRow> rows,
+            List<ReceiptRow> intents,
+            List<Event> events,
+            @Nullable Release release,
+            boolean resetTakeover) {
+        this(instance, claim, transitionId, settles, rows, intents, events, release, resetTakeover, InvariantRows.NONE);
+    }
+
+    /** The same without the intents at these paths and their guards. */
+    public Commit withoutIntents(Set<String> paths) {
+        return paths.isEmpty()
+                ? this
+                : new Commit(
+                        instance, claim, transitionId, settles, rows,
+                        intents.stream().filter(it -> !paths.contains(it.path())).toList(), events, release, resetTakeover,
+                        new InvariantRows(
+                                invariants.guards().stream().filter(it -> !paths.contains(it.path())).toList(), invariants.freed(),
+                                invariants.freedByEnd(),
+                                invariants.results()));
+    }
+}

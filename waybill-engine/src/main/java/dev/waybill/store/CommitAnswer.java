@@ -1,6 +1,7 @@
 package dev.waybill.store;
 
 import java.time.Instant;
+import java.util.Map;
 
 /** What the database said to one {@link Commit}. */
 public sealed interface CommitAnswer {
@@ -12,6 +13,8 @@ public sealed interface CommitAnswer {
      * @param unstorable      true when the database refused the text of an output: it was kept as bytes and the step must fail
      *                        OUTPUT_UNSTORABLE; other rows, intents and release were held back (see {@link TextRule#kept})
      * @param databaseNow     the transaction's time
+     * @param duplicates      path of each intent that was not written because another effect holds its content, and that effect; the
+     *                        other intents are as {@code intents} says. Nothing else of the commit depends on it
      */
     record Settled(
             IntentAnswer intents,
@@ -20,8 +23,27 @@ public sealed interface CommitAnswer {
             boolean cancelRequested,
             boolean pauseRequested,
             boolean unstorable,
-            Instant databaseNow)
-            implements CommitAnswer {}
+            Instant databaseNow,
+            Map<String, InvariantRows.Holder> duplicates)
+            implements CommitAnswer {
+
+        /** Without duplicates. */
+        public Settled(
+                IntentAnswer intents,
+                ReleaseAnswer release,
+                long wakeSeq,
+                boolean cancelRequested,
+                boolean pauseRequested,
+                boolean unstorable,
+                Instant databaseNow) {
+            this(intents, release, wakeSeq, cancelRequested, pauseRequested, unstorable, databaseNow, Map.of());
+        }
+
+        /** The same with these intents left out. */
+        public Settled with(Map<String, InvariantRows.Holder> duplicates) {
+            return new Settled(intents, release, wakeSeq, cancelRequested, pauseRequested, unstorable, databaseNow, duplicates);
+        }
+    }
 
     /** The claim is another's, given up or void (or there is no such instance): nothing was written. An answer held by the caller goes on as late truth. */
     record ClaimLost() implements CommitAnswer {}
@@ -35,7 +57,7 @@ public sealed interface CommitAnswer {
     enum IntentAnswer {
         /** The commit carried none. */
         NONE,
-        /** Durable: send now, unless the send deadline has passed. */
+        /** Durable, all but the duplicates: send now, unless the send deadline has passed. */
         DISPATCHED,
         /** Nothing may be sent: the instance is being cancelled or paused, or {@code unstorable} is true. */
         HELD_BY_FLAG,

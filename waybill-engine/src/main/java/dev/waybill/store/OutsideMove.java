@@ -24,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  *                        that had it); a claimed instance becomes scheduled, due now, unless it becomes paused
  * @param pauseReasons    with raiseEpoch only: an instance that has not ended becomes paused with these reasons (JSON array text), and
  *                        wakeFrom is without meaning
+ * @param freedGuards     paths of effects that this move ends without application: {@link InvariantRows#freed}
  */
 public record OutsideMove(
         InstanceKey instance,
@@ -40,4 +41,28 @@ public record OutsideMove(
         boolean raiseEpoch,
         @Nullable String pauseReasons,
         List<Event> events,
-        @Nullable AuditRow audit) {}
+        @Nullable AuditRow audit,
+        Set<String> freedGuards) {
+
+    /** A move that frees no guard. */
+    public OutsideMove(
+            InstanceKey instance,
+            UUID transitionId,
+            @Nullable Long expectedWakeSeq,
+            Set<InstanceState> expectedStates,
+            List<ReceiptRow> missingReceipts,
+            List<JournalRow> journal,
+            List<EvidenceRow> evidence,
+            List<BlockRow> rows,
+            @Nullable Boolean cancel,
+            @Nullable Boolean pause,
+            Set<InstanceState> wakeFrom,
+            boolean raiseEpoch,
+            @Nullable String pauseReasons,
+            List<Event> events,
+            @Nullable AuditRow audit) {
+        this(
+                instance, transitionId, expectedWakeSeq, expectedStates, missingReceipts, journal, evidence, rows, cancel, pause, wakeFrom,
+                raiseEpoch, pauseReasons, events, audit, Set.of());
+    }
+}

@@ -52,6 +52,11 @@ public interface Queries {
     /** In order of insertion. */
     List<EvidenceRow> evidence(InstanceKey instance, String path, int attempt);
 
+    /** What invariants came to, of every instance of the execution, in order of insertion within each. */
+    List<InvariantResult> invariantResults(String tenant, UUID execution);
+
+    record InvariantResult(InstanceKey instance, InvariantRows.Result result, Instant at) {}
+
     /** Every row of every path, ordered by (path as UTF-8 bytes, n), for a person who wants to see how it came to this. */
     List<BlockRow> blockRows(InstanceKey instance);
 

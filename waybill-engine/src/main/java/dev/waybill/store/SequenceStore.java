@@ -29,4 +29,14 @@ public interface SequenceStore {
      * @return false when there is no such version
      */
     boolean deprecate(String tenant, UUID id);
+
+    /**
+     * Adds an invariant to a version; those of its document are not here.
+     *
+     * @return false when there is no such version, or when it has an invariant of that name
+     */
+    boolean addInvariant(InvariantDeclaration invariant);
+
+    /** Of one version, by name. */
+    List<InvariantDeclaration> invariants(String tenant, UUID sequence);
 }

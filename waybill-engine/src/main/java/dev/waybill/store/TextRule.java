@@ -71,7 +71,8 @@ public enum TextRule {
                 List.of(),
                 commit.events().stream().filter(this::keeps).toList(),
                 null,
-                commit.resetTakeover());
+                commit.resetTakeover(),
+                commit.invariants().ofSettles());
     }
 
     private boolean keeps(@Nullable Reply reply) {

@@ -12,6 +12,7 @@ import dev.waybill.model.Reply;
 import dev.waybill.store.JournalRow.OutputState;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -30,6 +31,10 @@ public final class Move {
     private final List<EvidenceRow> evidence = new ArrayList<>();
     private final List<Event> events = new ArrayList<>();
     private final List<Event> releaseEvents = new ArrayList<>();
+    private final List<InvariantRows.Guard> guards = new ArrayList<>();
+    private final Set<String> freed = new HashSet<>();
+    private final Set<String> freedByEnd = new HashSet<>();
+    private final List<InvariantRows.Result> results = new ArrayList<>();
     private Release release;
     private boolean resetTakeover;
     private Long expectedWakeSeq;
@@ -145,10 +150,35 @@ public final class Move {
         return this;
     }
 
+    /** The intent at this path wants this content for its effect alone. */
+    public Move guard(String path, int attempt, String content) {
+        return guard(path, attempt, content, "tenant", null);
+    }
+
+    public Move guard(String path, int attempt, String content, String scope, Long windowMillis) {
+        guards.add(new InvariantRows.Guard(path, attempt, "one-charge", scope, "http", "fp", content, windowMillis));
+        return this;
+    }
+
+    public Move frees(String path) {
+        freed.add(path);
+        return this;
+    }
+
+    public Move freesByEnd(String path) {
+        freedByEnd.add(path);
+        return this;
+    }
+
+    public Move result(String path, boolean held) {
+        results.add(new InvariantRows.Result("one-charge", "effect_at_most_once", path, held, "{}"));
+        return this;
+    }
+
     public Commit commit() {
         return new Commit(
                 key, claim, transition, List.copyOf(journal), List.copyOf(rows), List.copyOf(receipts), List.copyOf(events), release,
-                resetTakeover);
+                resetTakeover, new InvariantRows(List.copyOf(guards), Set.copyOf(freed), Set.copyOf(freedByEnd), List.copyOf(results)));
     }
 
     // --- whoever is not the owner ----------------------------------------------------------------------------------------------
@@ -197,6 +227,7 @@ public final class Move {
     public OutsideMove outside() {
         return new OutsideMove(
                 key, transition, expectedWakeSeq, expectedStates, List.copyOf(receipts), List.copyOf(journal), List.copyOf(evidence),
-                List.copyOf(rows), cancel, pause, wakeFrom, raiseEpoch, pauseReasons, List.copyOf(events), audit);
+                List.copyOf(rows), cancel, pause, wakeFrom, raiseEpoch, pauseReasons, List.copyOf(events), audit,
+                Set.copyOf(freed));
     }
 }

@@ -50,6 +50,14 @@ public abstract class StoreConformance {
     }
 
     @Nested
+    class Invariants extends InvariantSentences {
+        @Override
+        StoreLab lab() {
+            return lab;
+        }
+    }
+
+    @Nested
     class Repeats extends RepeatSentences {
         @Override
         StoreLab lab() {

@@ -11,6 +11,7 @@ import dev.waybill.store.InstanceRecord;
 import dev.waybill.store.InstanceSnapshot;
 import dev.waybill.store.JournalRow;
 import dev.waybill.store.ReceiptRow;
+import dev.waybill.store.Queries;
 import dev.waybill.store.Start;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
@@ -39,6 +40,7 @@ final class MemoryInstance {
     final Map<EffectPosition, TreeMap<Integer, JournalRow>> journal = new TreeMap<>(BY_POSITION);
     final Map<String, TreeMap<Integer, BlockRow>> rows = new TreeMap<>(BY_UTF8);
     final List<EvidenceRow> evidence = new ArrayList<>();
+    final List<Queries.InvariantResult> invariantResults = new ArrayList<>();
     InstanceState state = InstanceState.SCHEDULED;
     @Nullable Instant nextFireAt;
     Claim claim = new Claim(0, NO_NONCE);

@@ -201,6 +201,15 @@ final class MemoryQueries implements Queries {
     }
 
     @Override
+    public List<InvariantResult> invariantResults(String tenant, UUID execution) {
+        return locked(() -> instances.values().stream()
+                .filter(it -> it.start.instance().tenant().equals(tenant) && it.start.execution().equals(execution))
+                .sorted(Comparator.comparing(it -> it.start.instance().id()))
+                .flatMap(it -> it.invariantResults.stream())
+                .toList());
+    }
+
+    @Override
     public List<BlockRow> blockRows(InstanceKey key) {
         return locked(() -> Stream.ofNullable(instances.get(key))
                 .flatMap(instance -> instance.rows.values().stream())

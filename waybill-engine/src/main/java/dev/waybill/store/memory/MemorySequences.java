@@ -1,5 +1,6 @@
 package dev.waybill.store.memory;
 
+import dev.waybill.store.InvariantDeclaration;
 import dev.waybill.store.SequenceRow;
 import dev.waybill.store.SequenceStore;
 import java.time.Instant;
@@ -21,6 +22,7 @@ final class MemorySequences implements SequenceStore {
     private final ReentrantLock lock;
     private final Supplier<Instant> now;
     private final List<SequenceRow> rows = new ArrayList<>();
+    private final List<InvariantDeclaration> invariants = new ArrayList<>();
 
     MemorySequences(ReentrantLock lock, Supplier<Instant> now) {
         this.lock = lock;
@@ -75,6 +77,25 @@ final class MemorySequences implements SequenceStore {
             found.ifPresent(row -> rows.set(rows.indexOf(row), with(row, true, row.createdAt())));
             return found.isPresent();
         });
+    }
+
+    @Override
+    public boolean addInvariant(InvariantDeclaration invariant) {
+        return locked(() -> {
+            boolean possible = get(invariant.tenant(), invariant.sequence()).isPresent()
+                    && invariants(invariant.tenant(), invariant.sequence()).stream().noneMatch(it -> it.name().equals(invariant.name()));
+            return possible
+                    && invariants.add(new InvariantDeclaration(
+                            invariant.tenant(), invariant.sequence(), invariant.name(), invariant.definition(), now.get()));
+        });
+    }
+
+    @Override
+    public List<InvariantDeclaration> invariants(String tenant, UUID sequence) {
+        return locked(() -> invariants.stream()
+                .filter(it -> it.tenant().equals(tenant) && it.sequence().equals(sequence))
+                .sorted(Comparator.comparing(InvariantDeclaration::name, MemoryInstance.BY_UTF8))
+                .toList());
     }
 
     private Stream<SequenceRow> of(String tenant) {

@@ -10,6 +10,7 @@ import dev.waybill.store.CommitAnswer.ReleaseAnswer;
 import dev.waybill.store.Durability;
 import dev.waybill.store.Event;
 import dev.waybill.store.InstanceSnapshot;
+import dev.waybill.store.InvariantRows.Holder;
 import dev.waybill.store.OutsideAnswer;
 import dev.waybill.store.OutsideMove;
 import dev.waybill.store.Queries;
@@ -31,6 +32,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import dev.waybill.model.EffectState;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -61,6 +63,7 @@ public final class MemoryStore implements Store {
     private record Due(Instant at, InstanceKey key) {}
 
     private final InstantSource clock;
+    private final MemoryGuards guards = new MemoryGuards(this::unresolved);
     private final Faults faults;
     private final ReentrantLock lock = new ReentrantLock();
     private final Map<InstanceKey, MemoryInstance> instances = new TreeMap<>(BY_KEY);
@@ -227,25 +230,35 @@ public final class MemoryStore implements Store {
         return answers;
     }
 
-    private CommitAnswer commit(Commit asked, boolean alive, Instant now) {
-        MemoryInstance instance = instances.get(asked.instance());
+    private CommitAnswer commit(Commit submitted, boolean alive, Instant now) {
+        MemoryInstance instance = instances.get(submitted.instance());
         if (instance == null) {
             return new CommitAnswer.ClaimLost();
         }
+        Commit asked = submitted;
         Commit commit = TextRule.UTF8.kept(asked);
         UUID transition = commit.transitionId();
         boolean held = instance.heldUnder(commit.claim());
         if (transition.equals(instance.ownerTransition)
                 || instance.wrote(transition, commit.settles(), commit.rows(), commit.intents())) {
+            Map<String, Holder> duplicates = guards.duplicates(commit, now);
             boolean sent = !commit.intents().isEmpty()
-                    && commit.intents().stream().allMatch(intent -> instance.wrote(transition, intent));
+                    && commit.intents().stream()
+                            .allMatch(intent -> duplicates.containsKey(intent.path()) || instance.wrote(transition, intent));
             boolean released = commit.release() != null && !held;
-            return settled(instance, asked, commit, sent, released, alive, now);
+            return settled(instance, asked, commit, sent, released, alive, now).with(duplicates);
         }
         if (!held) {
             return new CommitAnswer.ClaimLost();
         }
         boolean send = alive && !instance.cancelRequested && !instance.pauseRequested && !commit.intents().isEmpty();
+        Map<String, Holder> duplicates = send ? guards.duplicates(commit, now) : Map.of();
+        if (!duplicates.isEmpty()) {
+            boolean storable = commit == asked;
+            asked = asked.withoutIntents(duplicates.keySet());
+            commit = storable ? asked : commit.withoutIntents(duplicates.keySet());
+            send = !commit.intents().isEmpty();
+        }
         String conflict = instance.conflict(commit.settles(), commit.rows());
         if (conflict == null && send) {
             conflict = conflict(instance, commit.intents());
@@ -260,6 +273,7 @@ public final class MemoryStore implements Store {
         commit.rows().forEach(row -> instance.add(row, now));
         if (send) {
             commit.intents().forEach(row -> add(instance, row, now));
+            guards.take(commit, now);
         }
         if (commit.resetTakeover()) {
             instance.takeovers = 0;
@@ -270,7 +284,11 @@ public final class MemoryStore implements Store {
         if (release != null && released) {
             release(instance, release, now);
         }
-        return settled(instance, asked, commit, send, released, alive, now);
+        guards.free(commit.instance(), commit.invariants().freed(released));
+        commit.invariants()
+                .results(released)
+                .forEach(result -> instance.invariantResults.add(new Queries.InvariantResult(instance.start.instance(), result, now)));
+        return settled(instance, asked, commit, send, released, alive, now).with(duplicates);
     }
 
     private void release(MemoryInstance instance, Release release, Instant now) {
@@ -282,7 +300,7 @@ public final class MemoryStore implements Store {
         publish(instance, release.events(), now);
     }
 
-    private static CommitAnswer settled(
+    private static CommitAnswer.Settled settled(
             MemoryInstance instance, Commit asked, Commit kept, boolean sent, boolean released, boolean alive, Instant now) {
         IntentAnswer intents;
         if (asked.intents().isEmpty()) {
@@ -295,6 +313,14 @@ public final class MemoryStore implements Store {
         ReleaseAnswer release = asked.release() == null ? ReleaseAnswer.NONE : released ? ReleaseAnswer.RELEASED : ReleaseAnswer.NEWS;
         return new CommitAnswer.Settled(
                 intents, release, instance.wakeSeq, instance.cancelRequested, instance.pauseRequested, kept != asked, now);
+    }
+
+    private boolean unresolved(InstanceKey key, String path) {
+        MemoryInstance instance = Objects.requireNonNull(instances.get(key));
+        return instance.receipts.values().stream()
+                .filter(it -> it.path().equals(path))
+                .map(it -> MemoryInstance.stateOf(it, instance.last(it)))
+                .anyMatch(Set.of(EffectState.PREPARED, EffectState.DISPATCHED, EffectState.UNKNOWN)::contains);
     }
 
     private @Nullable String conflict(MemoryInstance instance, List<ReceiptRow> rows) {
@@ -372,6 +398,7 @@ public final class MemoryStore implements Store {
             move(instance, InstanceState.SCHEDULED, now, now);
         }
         publish(instance, move.events(), now);
+        guards.free(move.instance(), move.freedGuards());
         if (move.audit() != null) {
             audit.add(new MemoryQueries.Audited(move.instance().tenant(), new Queries.AuditEntry(now, move.audit())));
         }

@@ -140,6 +140,11 @@ final class CommitStatement {
         InstanceKey key() {
             return asked.instance();
         }
+
+        Member withoutIntents(java.util.Set<String> paths) {
+            Commit fewer = asked.withoutIntents(paths);
+            return new Member(index, fewer, unstorable() ? kept.withoutIntents(paths) : fewer);
+        }
     }
 
     private CommitStatement() {}

@@ -10,6 +10,7 @@ import dev.waybill.store.Commit;
 import dev.waybill.store.CommitAnswer;
 import dev.waybill.store.CommitAnswer.IntentAnswer;
 import dev.waybill.store.CommitAnswer.ReleaseAnswer;
+import dev.waybill.store.InvariantRows;
 import dev.waybill.store.JournalRow;
 import dev.waybill.store.TextRule;
 import dev.waybill.store.postgres.CommitStatement.Member;
@@ -22,6 +23,8 @@ import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
@@ -106,20 +109,36 @@ final class PgCommitter {
         }
     }
 
-    /** A member whose claim is gone may be the repeat of a move that gave it up: only then is it worth a second look. */
+    /**
+     * A member whose claim is gone may be the repeat of a move that gave it up: only then is it worth a second look. Those with
+     * invariants go the careful way by themselves, so that nobody else waits for a guard.
+     */
     private static List<CommitAnswer> atOnce(Connection connection, UUID node, List<Member> members) throws SQLException {
-        List<CommitAnswer> answers = CommitStatement.run(connection, node, members);
-        List<Integer> lost = IntStream.range(0, answers.size())
-                .filter(i -> answers.get(i) instanceof CommitAnswer.ClaimLost)
+        List<Integer> plain = IntStream.range(0, members.size())
+                .filter(i -> members.get(i).asked().invariants().isEmpty())
                 .boxed()
                 .toList();
-        if (!lost.isEmpty()) {
-            List<CommitAnswer> looked = new Careful(connection, node, lost.stream().map(members::get).toList()).run();
-            for (int i = 0; i < lost.size(); i++) {
-                answers.set(lost.get(i), looked.get(i));
-            }
+        boolean all = plain.size() == members.size();
+        List<CommitAnswer> written = plain.isEmpty()
+                ? List.of()
+                : CommitStatement.run(connection, node, all ? members : plain.stream().map(members::get).toList());
+        if (all && written.stream().noneMatch(CommitAnswer.ClaimLost.class::isInstance)) {
+            return written;
         }
-        return answers;
+        @Nullable CommitAnswer[] answers = new CommitAnswer[members.size()];
+        for (int i = 0; i < plain.size(); i++) {
+            answers[plain.get(i)] = written.get(i) instanceof CommitAnswer.ClaimLost ? null : written.get(i);
+        }
+        List<Integer> rest = IntStream.range(0, answers.length).filter(i -> answers[i] == null).boxed().toList();
+        List<CommitAnswer> looked = new Careful(connection, node, rest.stream().map(members::get).toList()).run();
+        for (int i = 0; i < rest.size(); i++) {
+            answers[rest.get(i)] = looked.get(i);
+        }
+        List<CommitAnswer> result = new ArrayList<>(answers.length);
+        for (CommitAnswer answer : answers) {
+            result.add(Objects.requireNonNull(answer));
+        }
+        return result;
     }
 
     private Connection take() {
@@ -184,7 +203,7 @@ final class PgCommitter {
         private record Found(int sort, String path, UUID transition, boolean unusable) {}
 
         Careful(Connection connection, UUID node, List<Member> members) {
-            this(connection, node, members, new CommitAnswer[members.size()]);
+            this(connection, node, new ArrayList<>(members), new CommitAnswer[members.size()]);
         }
 
         List<CommitAnswer> run() throws SQLException {
@@ -200,7 +219,7 @@ final class PgCommitter {
                         fresh.add(i);
                     }
                 }
-                write(fresh);
+                guardedWrite(locked, fresh);
                 connection.commit();
                 PgErrors.refuseWarning(connection.getWarnings());
             } catch (SQLException e) {
@@ -320,6 +339,38 @@ final class PgCommitter {
             return new CommitAnswer.Settled(intents, release, row.wakeSeq(), row.cancel(), row.pause(), unstorable, row.now());
         }
 
+        /** {@link #write}, with the guards of the intents taken before and the rest of what invariants ask for written behind it. */
+        private void guardedWrite(List<@Nullable Locked> locked, List<Integer> fresh) throws SQLException {
+            PgInvariants invariants = new PgInvariants(connection);
+            Map<Integer, Commit> guarded = new TreeMap<>();
+            Map<Integer, Commit> sending = new TreeMap<>();
+            for (int i : fresh) {
+                Commit commit = members.get(i).kept();
+                if (!commit.invariants().isEmpty()) {
+                    guarded.put(i, commit);
+                    Locked row = locked.get(i);
+                    if (row != null && row.live() && !row.cancel() && !row.pause()) {
+                        sending.put(i, commit);
+                    }
+                }
+            }
+            Map<Integer, Map<String, InvariantRows.Holder>> duplicates = invariants.take(sending);
+            duplicates.forEach((i, held) -> members.set(i, members.get(i).withoutIntents(held.keySet())));
+            write(fresh);
+            invariants.written(guarded, Arrays.asList(answers));
+            for (Map.Entry<Integer, Map<String, InvariantRows.Holder>> entry : duplicates.entrySet()) {
+                if (answers[entry.getKey()] instanceof CommitAnswer.Settled settled) {
+                    answers[entry.getKey()] = settled.with(entry.getValue());
+                }
+            }
+            for (int i = 0; i < answers.length; i++) {
+                Commit commit = members.get(i).asked();
+                if (!fresh.contains(i) && !commit.invariants().guards().isEmpty() && answers[i] instanceof CommitAnswer.Settled settled) {
+                    answers[i] = settled.with(invariants.duplicates(commit));
+                }
+            }
+        }
+
         /** All at once; when one is refused, in halves, until the culprit stands alone. */
         private void write(List<Integer> which) throws SQLException {
             if (which.isEmpty()) {
@@ -375,7 +426,8 @@ final class PgCommitter {
                     List.of(),
                     List.of(),
                     null,
-                    commit.resetTakeover());
+                    commit.resetTakeover(),
+                    commit.invariants().ofSettles());
         }
     }
 }

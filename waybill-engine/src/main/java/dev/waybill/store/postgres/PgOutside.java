@@ -237,6 +237,7 @@ final class PgOutside {
         execute(connection, Rows.insertBlocks("true"), blocks);
         execute(connection, Rows.insertEvents("true"), events);
         evidence(connection, move);
+        PgInvariants.free(connection, key, move.freedGuards());
         AuditRow audit = move.audit();
         if (audit != null) {
             Sql.update(

@@ -1,5 +1,6 @@
 package dev.waybill.store.postgres;
 
+import dev.waybill.store.InvariantRows;
 import dev.waybill.model.EffectState;
 import dev.waybill.model.InstanceKey;
 import dev.waybill.model.InstanceState;
@@ -145,6 +146,25 @@ final class PgQueries implements Queries {
                 instance.id(),
                 path,
                 attempt));
+    }
+
+    @Override
+    public List<InvariantResult> invariantResults(String tenant, UUID execution) {
+        return reads.with("read results of invariants", connection -> Sql.query(
+                connection,
+                """
+                SELECT r.* FROM instance_data d JOIN invariant_results r USING (tenant_id, instance_id)
+                 WHERE d.tenant_id COLLATE "POSIX" = ? AND d.execution_id = ?
+                 ORDER BY r.instance_id, r.seq
+                """,
+                row -> new InvariantResult(
+                        new InstanceKey(tenant, PgReader.uuid(row, "instance_id")),
+                        new InvariantRows.Result(
+                                row.getString("invariant"), row.getString("rule"), row.getString("path"), row.getBoolean("held"),
+                                row.getString("details")),
+                        PgReader.instant(row, "at")),
+                tenant,
+                execution));
     }
 
     @Override

@@ -1,5 +1,6 @@
 package dev.waybill.store.postgres;
 
+import dev.waybill.store.InvariantDeclaration;
 import dev.waybill.store.SequenceRow;
 import dev.waybill.store.SequenceStore;
 import dev.waybill.store.jdbc.Sql;
@@ -74,6 +75,32 @@ final class PgSequences implements SequenceStore {
         return reads.write("deprecate a sequence", connection -> Sql.update(
                         connection, "UPDATE sequences SET deprecated = true WHERE tenant_id = ? AND id = ?", tenant, id)
                 == 1);
+    }
+
+    @Override
+    public boolean addInvariant(InvariantDeclaration invariant) {
+        return reads.write("add an invariant", connection -> Sql.update(
+                        connection,
+                        """
+                        INSERT INTO invariants (tenant_id, sequence_id, name, definition)
+                        SELECT tenant_id, id, ?, ? FROM sequences WHERE tenant_id = ? AND id = ? ON CONFLICT DO NOTHING
+                        """,
+                        invariant.name(),
+                        invariant.definition(),
+                        invariant.tenant(),
+                        invariant.sequence())
+                == 1);
+    }
+
+    @Override
+    public List<InvariantDeclaration> invariants(String tenant, UUID sequence) {
+        return reads.with("read invariants", connection -> Sql.query(
+                connection,
+                "SELECT * FROM invariants WHERE tenant_id = ? AND sequence_id = ? ORDER BY name",
+                row -> new InvariantDeclaration(
+                        tenant, sequence, row.getString("name"), row.getString("definition"), PgReader.instant(row, "created_at")),
+                tenant,
+                sequence));
     }
 
     private List<SequenceRow> select(String where, @Nullable Object... arguments) {

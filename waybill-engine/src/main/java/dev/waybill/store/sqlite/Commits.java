@@ -7,6 +7,7 @@ import dev.waybill.store.Commit;
 import dev.waybill.store.CommitAnswer;
 import dev.waybill.store.CommitAnswer.IntentAnswer;
 import dev.waybill.store.CommitAnswer.ReleaseAnswer;
+import dev.waybill.store.InvariantRows.Holder;
 import dev.waybill.store.JournalRow;
 import dev.waybill.store.ReceiptRow;
 import dev.waybill.store.Release;
@@ -14,6 +15,7 @@ import dev.waybill.store.TextRule;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -70,12 +72,12 @@ final class Commits {
         return answers;
     }
 
-    private CommitAnswer run(Commit asked) throws SQLException, Clash {
+    private CommitAnswer run(Commit submitted) throws SQLException, Clash {
         Optional<Row> found = db.sql("""
                         SELECT claim_epoch, claim_nonce, claim_node, wake_seq, cancel_requested, pause_requested, last_transition
                           FROM task_instances WHERE tenant_id = ? AND id = ?""")
-                .text(asked.instance().tenant())
-                .uuid(asked.instance().id())
+                .text(submitted.instance().tenant())
+                .uuid(submitted.instance().id())
                 .first(row -> new Row(
                         row.getLong(1), Db.uuid(row, 2), Db.optionalUuid(row, 3), row.getLong(4), row.getInt(5) == 1, row.getInt(6) == 1,
                         Db.optionalUuid(row, 7)));
@@ -83,6 +85,7 @@ final class Commits {
             return new CommitAnswer.ClaimLost();
         }
         Row row = found.get();
+        Commit asked = submitted;
         Commit commit = TextRule.UTF8.kept(asked);
         boolean held = row.node() != null && row.epoch() == commit.claim().epoch() && row.nonce().equals(commit.claim().nonce());
         boolean send = alive && !row.cancel() && !row.pause() && !commit.intents().isEmpty();
@@ -94,6 +97,13 @@ final class Commits {
         }
         if (!held) {
             return new CommitAnswer.ClaimLost();
+        }
+        Map<String, Holder> duplicates = send && !commit.invariants().guards().isEmpty() ? Invariants.duplicates(db, commit, now) : Map.of();
+        if (!duplicates.isEmpty()) {
+            boolean storable = commit == asked;
+            asked = asked.withoutIntents(duplicates.keySet());
+            commit = storable ? asked : commit.withoutIntents(duplicates.keySet());
+            send = !commit.intents().isEmpty();
         }
         if (!careful) {
             String clash = write(row, commit, send);
@@ -112,7 +122,7 @@ final class Commits {
             }
         }
         Release release = commit.release();
-        return settled(row, asked, commit, send, release != null && release.expectedWakeSeq() == row.wakeSeq());
+        return settled(row, asked, commit, send, release != null && release.expectedWakeSeq() == row.wakeSeq()).with(duplicates);
     }
 
     private boolean wrote(Commit commit) throws SQLException {
@@ -120,14 +130,15 @@ final class Commits {
     }
 
     private CommitAnswer repeated(Row row, Commit asked, Commit commit, boolean held) throws SQLException {
+        Map<String, Holder> duplicates = Invariants.duplicates(db, commit, now);
         boolean sent = !commit.intents().isEmpty();
         for (ReceiptRow intent : commit.intents()) {
-            sent = sent && Rows.wrote(db, commit.instance(), commit.transitionId(), intent);
+            sent = sent && (duplicates.containsKey(intent.path()) || Rows.wrote(db, commit.instance(), commit.transitionId(), intent));
         }
-        return settled(row, asked, commit, sent, commit.release() != null && !held);
+        return settled(row, asked, commit, sent, commit.release() != null && !held).with(duplicates);
     }
 
-    private CommitAnswer settled(Row row, Commit asked, Commit kept, boolean sent, boolean released) {
+    private CommitAnswer.Settled settled(Row row, Commit asked, Commit kept, boolean sent, boolean released) {
         IntentAnswer intents;
         if (asked.intents().isEmpty()) {
             intents = IntentAnswer.NONE;
@@ -161,6 +172,7 @@ final class Commits {
                     at = "receipt " + intent.path() + "#" + intent.attempt();
                     Rows.insert(db, key, intent, now);
                 }
+                Invariants.take(db, commit, now);
             }
         } catch (SQLiteException e) {
             if (taken(e)) {
@@ -186,6 +198,8 @@ final class Commits {
                     .uuid(key.id())
                     .update();
         }
+        Invariants.free(db, key, commit.invariants().freed(released));
+        Invariants.insert(db, commit, commit.invariants().results(released), now);
         return null;
     }
 

@@ -118,6 +118,7 @@ final class OutsideMoves {
             Rows.insert(db, key, row, move.transitionId(), now);
         }
         Rows.insert(db, key, move.events(), now);
+        Invariants.free(db, key, move.freedGuards());
         AuditRow audit = move.audit();
         if (audit != null) {
             db.sql("INSERT INTO audit_log (tenant_id, at, actor, action, subject, details) VALUES (?, ?, ?, ?, ?, ?)")

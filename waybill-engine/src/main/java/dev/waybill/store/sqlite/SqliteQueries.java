@@ -1,5 +1,6 @@
 package dev.waybill.store.sqlite;
 
+import dev.waybill.store.InvariantRows;
 import dev.waybill.model.EffectState;
 import dev.waybill.model.InstanceKey;
 import dev.waybill.model.InstanceState;
@@ -203,6 +204,22 @@ final class SqliteQueries implements Queries {
                 .number(attempt)
                 .list(row -> new EvidenceRow(
                         row.getString(1), row.getInt(2), row.getString(3), row.getString(4), row.getString(5), row.getBytes(6),
+                        Db.time(row.getLong(7)))));
+    }
+
+    @Override
+    public List<InvariantResult> invariantResults(String tenant, UUID execution) {
+        return readers.call(db -> db.sql("""
+                        SELECT r.instance_id, r.invariant, r.rule, r.path, r.held, r.details, r.at
+                          FROM instance_data d JOIN invariant_results r ON r.tenant_id = d.tenant_id AND r.instance_id = d.instance_id
+                         WHERE d.tenant_id = ? AND d.execution_id = ?
+                         ORDER BY r.instance_id, r.seq""")
+                .text(tenant)
+                .uuid(execution)
+                .list(row -> new InvariantResult(
+                        new InstanceKey(tenant, Db.uuid(row, 1)),
+                        new InvariantRows.Result(
+                                row.getString(2), row.getString(3), row.getString(4), row.getInt(5) == 1, row.getString(6)),
                         Db.time(row.getLong(7)))));
     }
 

@@ -1,5 +1,6 @@
 package dev.waybill.store.sqlite;
 
+import dev.waybill.store.InvariantDeclaration;
 import dev.waybill.store.SequenceRow;
 import dev.waybill.store.SequenceStore;
 import java.sql.ResultSet;
@@ -85,6 +86,31 @@ final class SqliteSequences implements SequenceStore {
     public boolean deprecate(String tenant, UUID id) {
         return store.write((db, _) ->
                 db.sql("UPDATE sequences SET deprecated = 1 WHERE tenant_id = ? AND id = ?").text(tenant).uuid(id).update() > 0);
+    }
+
+    @Override
+    public boolean addInvariant(InvariantDeclaration invariant) {
+        return store.write((db, now) -> db.sql("""
+                        INSERT INTO invariants (tenant_id, sequence_id, name, definition, created_at)
+                        SELECT tenant_id, id, ?, ?, ? FROM sequences WHERE tenant_id = ? AND id = ?
+                            ON CONFLICT DO NOTHING""")
+                        .text(invariant.name())
+                        .text(invariant.definition())
+                        .number(now)
+                        .text(invariant.tenant())
+                        .uuid(invariant.sequence())
+                        .update()
+                > 0);
+    }
+
+    @Override
+    public List<InvariantDeclaration> invariants(String tenant, UUID sequence) {
+        return readers.call(db -> db.sql("""
+                        SELECT name, definition, created_at FROM invariants WHERE tenant_id = ? AND sequence_id = ? ORDER BY name""")
+                .text(tenant)
+                .uuid(sequence)
+                .list(row -> new InvariantDeclaration(
+                        tenant, sequence, row.getString(1), row.getString(2), Db.time(row.getLong(3)))));
     }
 
     private static SequenceRow row(ResultSet row) throws SQLException {

@@ -59,6 +59,7 @@ public final class Api implements AutoCloseable {
         List<Endpoint> all = new ArrayList<>();
         all.addAll(new SystemRoutes(backend, metrics, version, this::document).endpoints());
         all.addAll(new SequenceRoutes(backend).endpoints());
+        all.addAll(new InvariantRoutes(backend).endpoints());
         all.addAll(new RunRoutes(backend, clock).endpoints());
         all.addAll(new EffectRoutes(backend, clock).endpoints());
         all.addAll(new ChangeRoutes(backend, feed).endpoints());

@@ -70,6 +70,28 @@ class ServerTest {
     }
 
     @Test
+    void aDeclaredInvariantRefusesTheSecondEffectAndItsResultsCanBeRead() {
+        String step = "{'type':'step','id':'%s','handler':'http_request','params':{'method':'POST','url':'" + lab.provider.url("/charges") + "','body':{'amount':5}}}";
+        String sequence = lab.sequence("guarded", step.formatted("first") + "," + step.formatted("second"));
+        String body = "{'sequence_id':'" + sequence + "','name':'one-charge','rule':{'type':'effect_at_most_once','kind':'http'},'commit_guard':true}";
+        JsonNode declared = lab.post("/api/v1/continuity/invariants", body).json();
+        assertThat(declared.path("effective_within_ms").asInt()).isEqualTo(5000);
+        lab.post("/api/v1/continuity/invariants", body).refused(409, "INVARIANT_EXISTS");
+        lab.post("/api/v1/continuity/invariants", body.replace("'http'", "'smtp'").replace("one-charge", "x")).refused(422, "INVALID_INVARIANT");
+        lab.post("/api/v1/continuity/invariants", body.replace(sequence, RANDOM)).refused(404, "SEQUENCE_NOT_FOUND");
+        lab.post("/api/v1/continuity/invariants", body.replace("'name'", "'sequence_version':7,'name'")).refused(422, "INVALID_VALUE");
+        assertThat(lab.get("/api/v1/continuity/invariants?sequence_id=" + sequence).json().path("items")).hasSize(1);
+        lab.get("/api/v1/continuity/invariants?sequence_id=x").refused(400, "INVALID_PARAMETER");
+
+        JsonNode run = lab.await(lab.start("guarded", "{}"), "failed");
+        assertThat(run.path("error").path("code").asString()).isEqualTo("INVARIANT_VIOLATION");
+        JsonNode results = lab.get("/api/v1/continuity/executions/" + run.path("continuity_id").asString() + "/invariants/results").json();
+        assertThat(results.path("items")).hasSize(2);
+        assertThat(results.path("items").get(0).path("block").asString()).isEqualTo("second");
+        assertThat(results.path("items").get(0).path("outcome").asString()).isEqualTo("violated");
+    }
+
+    @Test
     void aSequenceIsPublishedOnceAndFoundByNameAndByVersion() {
         String first = lab.sequence("life", "{'type':'step','id':'a','handler':'noop','params':{}}");
         String second = lab.sequence("life", "{'type':'step','id':'b','handler':'noop','params':{}}");
