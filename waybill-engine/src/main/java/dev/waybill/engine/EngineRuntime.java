@@ -32,6 +32,7 @@ import org.slf4j.LoggerFactory;
 public final class EngineRuntime implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineRuntime.class);
 
+    private final Host host;
     private final Store store;
     private final EngineOptions options;
     private final Engine engine;
@@ -47,10 +48,12 @@ public final class EngineRuntime implements AutoCloseable {
     private volatile boolean closing;
 
     /**
+     * @param host          clock, threads and waits: {@link Host#SYSTEM} unless this is a simulation
      * @param onIncarnation told of every incarnation of this node before it is registered
      * @param wall          only for the last look's clock-jump check; leases and due times use the database's clock
      */
     public EngineRuntime(
+            Host host,
             Store store,
             EngineOptions options,
             Function<String, @Nullable Handler> handlers,
@@ -63,29 +66,30 @@ public final class EngineRuntime implements AutoCloseable {
             CrashPoints points,
             String nodeName,
             Consumer<UUID> onIncarnation) {
+        this.host = host;
         this.store = store;
         this.options = options;
         this.meter = meter;
-        this.ledger = new Ledger(store, ids, meter);
+        this.ledger = new Ledger(host, store, ids, meter);
         if (options.restored()) {
             int paused = ledger.pauseUnfinished();
             LOG.warn("LEDGER_MAY_BE_BEHIND the store was restored: {} unfinished runs are paused until 'waybill store accept'", paused);
         }
-        this.node = new NodeLease(store, nodeName, options, ids, onIncarnation);
-        this.committer = new Committer(store, node::incarnation, ledger, options, meter);
-        this.lateTruth = new LateTruth(store, sequences, ids, random, meter, this::nudge);
+        this.node = new NodeLease(host, store, nodeName, options, ids, onIncarnation);
+        this.committer = new Committer(host, store, node::incarnation, ledger, options, meter);
+        this.lateTruth = new LateTruth(host, store, sequences, ids, random, meter, this::nudge);
         this.engine = new Engine(
-                node, store, options, handlers, sequences, secrets, committer, lateTruth, ledger,
+                host, node, store, options, handlers, sequences, secrets, committer, lateTruth, ledger,
                 new Semaphore(options.maxCallsInFlight()), ids, random, meter, points);
         this.scheduler = new Scheduler(engine, wall, () -> listeners.forEach(Runnable::run));
-        this.starter = new Batcher<>("waybill-starter", options.maxBatch(), this::writeStarts);
-        this.keyedStarter = new Batcher<>("waybill-starter-keyed", options.maxBatch(), this::writeStarts);
+        this.starter = new Batcher<>(host, "waybill-starter", options.maxBatch(), this::writeStarts);
+        this.keyedStarter = new Batcher<>(host, "waybill-starter-keyed", options.maxBatch(), this::writeStarts);
         scheduler.start();
     }
 
     private List<StartAnswer> writeStarts(List<Start> batch) {
         meter.count("waybill_start_commits_total", 1);
-        return Certain.start(store, node.incarnation(), batch);
+        return Certain.start(host, store, node.incarnation(), batch);
     }
 
     /**
@@ -156,7 +160,7 @@ public final class EngineRuntime implements AutoCloseable {
     public @Nullable RunInspection inspect(InstanceKey key) {
         InstanceSnapshot snapshot = store.load(key).orElse(null);
         Engine.Loaded loaded = snapshot == null ? null : engine.sequences().get(key.tenant(), snapshot.instance().sequenceId());
-        return snapshot == null || loaded == null ? null : RunInspection.of(snapshot, loaded);
+        return snapshot == null || loaded == null ? null : RunInspection.of(host, snapshot, loaded);
     }
 
     /**
@@ -165,7 +169,7 @@ public final class EngineRuntime implements AutoCloseable {
      * @throws dev.waybill.store.UnclearCommitException when nobody can say whether it is durable; repeat the call
      */
     public OutsideAnswer outside(OutsideMove move) {
-        return Certain.outside(store, move);
+        return Certain.outside(host, store, move);
     }
 
     /** Somebody wrote news about this instance. */
@@ -177,6 +181,11 @@ public final class EngineRuntime implements AutoCloseable {
     public AutoCloseable listen(Runnable listener) {
         listeners.add(listener);
         return () -> listeners.remove(listener);
+    }
+
+    /** Clock and waits, for whoever waits for this engine. */
+    public Host host() {
+        return host;
     }
 
     public boolean ready() {

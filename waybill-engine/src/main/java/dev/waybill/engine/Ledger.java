@@ -43,6 +43,7 @@ final class Ledger {
 
     private record Dispatched(InstanceKey instance, ReceiptRow receipt, long nanos) {}
 
+    private final Host host;
     private final Store store;
     private final Supplier<UUID> ids;
     private final Meter meter;
@@ -50,14 +51,15 @@ final class Ledger {
     private volatile boolean suspect;
     private volatile String history = "";
 
-    Ledger(Store store, Supplier<UUID> ids, Meter meter) {
+    Ledger(Host host, Store store, Supplier<UUID> ids, Meter meter) {
+        this.host = host;
         this.store = store;
         this.ids = ids;
         this.meter = meter;
     }
 
     void dispatched(InstanceKey instance, List<ReceiptRow> receipts) {
-        long now = System.nanoTime();
+        long now = host.nanoTime();
         synchronized (remembered) {
             for (ReceiptRow receipt : receipts) {
                 remembered.addLast(new Dispatched(instance, receipt, now));
@@ -140,7 +142,7 @@ final class Ledger {
             OutsideMove move = new OutsideMove(
                     instance, transition, null, Set.of(), receipts, journal, List.of(), List.of(), null, null, Set.of(), true,
                     pauseReasons(), events, null);
-            if (Certain.outside(store, move) instanceof OutsideAnswer.NotFound) {
+            if (Certain.outside(host, store, move) instanceof OutsideAnswer.NotFound) {
                 LOG.error("LEDGER_MAY_BE_BEHIND run {} itself is missing; it had dispatched {}", instance,
                         receipts.stream().map(ReceiptRow::id).toList());
             }
@@ -165,7 +167,7 @@ final class Ledger {
             List<InstanceRecord> page = store.queries().instances(new InstanceFilter(InstanceFilter.ALL_TENANTS, UNFINISHED, null, Map.of(), null, PAGE, 0));
             int moved = 0;
             for (InstanceRecord one : page) {
-                OutsideAnswer answer = Certain.outside(store, new OutsideMove(
+                OutsideAnswer answer = Certain.outside(host, store, new OutsideMove(
                         one.key(), ids.get(), null, UNFINISHED, List.of(), List.of(), List.of(), List.of(), null, null, Set.of(), true,
                         pauseReasons(), List.of(), null));
                 if (answer instanceof OutsideAnswer.Applied) {

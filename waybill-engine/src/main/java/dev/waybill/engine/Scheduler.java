@@ -16,8 +16,7 @@ import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -45,9 +44,9 @@ final class Scheduler implements AutoCloseable {
     private final AtomicInteger taken = new AtomicInteger();
     private final Semaphore wake = new Semaphore(0);
     private final Queue<LostClaim> lostClaims = new ConcurrentLinkedQueue<>();
-    private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(
-            Thread.ofPlatform().name("waybill-timer").daemon(true).factory());
+    private final CountDownLatch stop = new CountDownLatch(1);
     private final Thread thread;
+    private final Thread sweeper;
     private volatile boolean draining;
     private volatile long drainDeadlineNanos;
     private volatile boolean closed;
@@ -59,7 +58,8 @@ final class Scheduler implements AutoCloseable {
         this.engine = engine;
         this.wall = wall;
         this.onChange = onChange;
-        this.thread = Thread.ofPlatform().name("waybill-scheduler").daemon(true).unstarted(this::run);
+        this.thread = engine.host().platform("waybill-scheduler", this::run);
+        this.sweeper = engine.host().platform("waybill-sweeper", this::sweepOn);
     }
 
     void start() {
@@ -67,7 +67,7 @@ final class Scheduler implements AutoCloseable {
             nudge();
             running.values().forEach(Turn::hint);
         });
-        timer.scheduleWithFixedDelay(this::sweep, 0, SWEEP.toMillis(), TimeUnit.MILLISECONDS);
+        sweeper.start();
         thread.start();
     }
 
@@ -120,7 +120,7 @@ final class Scheduler implements AutoCloseable {
             return;
         }
         running.put(key, turn);
-        Thread.ofVirtual().name("waybill-turn-" + key.id()).start(turn);
+        engine.host().virtual("waybill-turn-" + key.id(), turn).start();
     }
 
     /** A run that no turn can be made of gives its claim back, so that it does not stay claimed until this node ends. */
@@ -153,10 +153,19 @@ final class Scheduler implements AutoCloseable {
             if (release.fireInMillis() <= 0) {
                 nudge();
             } else if (release.fireInMillis() < POLL.toMillis() && !closed) {
-                timer.schedule((Runnable) this::nudge, release.fireInMillis(), TimeUnit.MILLISECONDS);
+                nudgeIn(TimeUnit.MILLISECONDS.toNanos(release.fireInMillis()));
             }
         }
         onChange.run();
+    }
+
+    private void nudgeIn(long nanos) {
+        engine.host()
+                .virtual("waybill-due", () -> {
+                    engine.host().pause(nanos);
+                    nudge();
+                })
+                .start();
     }
 
     boolean draining() {
@@ -175,7 +184,7 @@ final class Scheduler implements AutoCloseable {
         while (!closed) {
             try {
                 long pause = draining ? POLL.toMillis() : claimAll();
-                if (wake.tryAcquire(pause, TimeUnit.MILLISECONDS)) {
+                if (engine.host().acquire(wake, TimeUnit.MILLISECONDS.toNanos(pause))) {
                     wake.drainPermits();
                 }
             } catch (InterruptedException e) {
@@ -192,7 +201,7 @@ final class Scheduler implements AutoCloseable {
 
     private void pauseAfterTrouble() {
         try {
-            wake.tryAcquire(POLL.toMillis(), TimeUnit.MILLISECONDS);
+            engine.host().acquire(wake, POLL.toNanos());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -233,13 +242,13 @@ final class Scheduler implements AutoCloseable {
 
     /** The answer to a claim (or to a start that came with one) was lost; what it took is looked for until it cannot land any more. */
     void lost(UUID node, UUID nonce) {
-        lostClaims.add(new LostClaim(node, nonce, System.nanoTime()));
+        lostClaims.add(new LostClaim(node, nonce, engine.host().nanoTime()));
     }
 
     private void findLost() {
         for (LostClaim lost : lostClaims) {
             boolean fenced = !lost.node.equals(engine.node().incarnation()); // then others take over what it held
-            if (fenced || System.nanoTime() - lost.nanos > LOST_FOR.toNanos()) {
+            if (fenced || engine.host().nanoTime() - lost.nanos > LOST_FOR.toNanos()) {
                 lostClaims.remove(lost);
                 continue;
             }
@@ -251,6 +260,16 @@ final class Scheduler implements AutoCloseable {
                             .ifPresentOrElse(this::adopt, this::leave);
                 }
             }
+        }
+    }
+
+    private void sweepOn() {
+        try {
+            do {
+                sweep();
+            } while (!engine.host().await(stop, SWEEP.toNanos()));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -279,11 +298,11 @@ final class Scheduler implements AutoCloseable {
      * unclear is recorded as unknown before this returns (semantics.md section 8).
      */
     void drain(Duration drain) {
-        drainDeadlineNanos = System.nanoTime() + drain.toNanos();
+        drainDeadlineNanos = engine.host().nanoTime() + drain.toNanos();
         draining = true;
         running.values().forEach(Turn::nudge);
         long until = drainDeadlineNanos + TimeUnit.SECONDS.toNanos(10);
-        while (!running.isEmpty() && System.nanoTime() < until) {
+        while (!running.isEmpty() && engine.host().nanoTime() < until) {
             for (Turn turn : running.values()) {
                 turn.awaitEnd(Duration.ofMillis(200));
                 break;
@@ -297,10 +316,11 @@ final class Scheduler implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
+        stop.countDown();
         thread.interrupt();
-        timer.shutdownNow();
+        sweeper.interrupt();
         try {
-            thread.join(5_000);
+            engine.host().join(thread, TimeUnit.SECONDS.toNanos(5));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -96,7 +96,7 @@ final class Turn implements Runnable {
 
     private RunState read(InstanceSnapshot snapshot) {
         return new RunState(
-                loaded.sequence(), snapshot, EngineJson.read(snapshot.instance().context()), EngineJson::read);
+                engine.host(), loaded.sequence(), snapshot, EngineJson.read(snapshot.instance().context()), EngineJson::read);
     }
 
     InstanceKey key() {
@@ -158,7 +158,7 @@ final class Turn implements Runnable {
 
     void awaitEnd(java.time.Duration atMost) {
         try {
-            over.await(atMost.toMillis(), TimeUnit.MILLISECONDS);
+            engine.host().await(over, atMost.toNanos());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -385,7 +385,7 @@ final class Turn implements Runnable {
 
     private boolean waitForSlot() {
         try {
-            if (engine.slots().tryAcquire(1, TimeUnit.SECONDS)) {
+            if (engine.host().acquire(engine.slots(), TimeUnit.SECONDS.toNanos(1))) {
                 engine.slots().release();
             }
             return true;
@@ -410,8 +410,8 @@ final class Turn implements Runnable {
         Commit commit = new Commit(
                 key, state.claim, sent.transitionId, List.copyOf(sent.settles), List.copyOf(sent.rows), receipts,
                 List.copyOf(sent.events), release, reset);
-        long handedOver = System.nanoTime();
-        java.util.function.BooleanSupplier late = Calls.lastLook(handedOver, engine.options().sendDeadline(), wall);
+        long handedOver = engine.host().nanoTime();
+        java.util.function.BooleanSupplier late = Calls.lastLook(engine.host(), handedOver, engine.options().sendDeadline(), wall);
         CommitAnswer answer;
         try {
             answer = engine.committer().submit(commit).join();
@@ -525,7 +525,7 @@ final class Turn implements Runnable {
 
     /** Waits for a call to end, a timer of another branch, or news. */
     private boolean await(Decision decision) {
-        long now = System.nanoTime();
+        long now = engine.host().nanoTime();
         long until = Long.MAX_VALUE;
         for (Call call : inFlight.values()) {
             until = Math.min(until, call.deadlineNanos + Settlement.graceAfterTimeout().toNanos() - now);
@@ -540,7 +540,7 @@ final class Turn implements Runnable {
         }
         listening = decision.waiting.stream().anyMatch(waiting -> waiting.dueInMillis() == null);
         try {
-            Mail mail = mailbox.poll(Math.max(0, until), TimeUnit.NANOSECONDS);
+            Mail mail = engine.host().poll(mailbox, Math.max(0, until));
             listening = false;
             if (mail != null) {
                 take(mail);
@@ -555,7 +555,7 @@ final class Turn implements Runnable {
 
     /** Calls past their timeout, or past the drain time, are interrupted; those that do not answer even then are unknown. */
     private void endOverdue() {
-        long now = System.nanoTime();
+        long now = engine.host().nanoTime();
         boolean drained = scheduler.draining() && now - scheduler.drainDeadlineNanos() >= 0;
         for (Call call : List.copyOf(inFlight.values())) {
             if (!drained && now - call.deadlineNanos < Settlement.graceAfterTimeout().toNanos()) {
@@ -563,7 +563,7 @@ final class Turn implements Runnable {
             }
             call.interrupt();
             try {
-                Mail mail = mailbox.poll(Settlement.graceAfterTimeout().toMillis(), TimeUnit.MILLISECONDS);
+                Mail mail = engine.host().poll(mailbox, Settlement.graceAfterTimeout().toNanos());
                 if (mail != null) {
                     take(mail);
                 }

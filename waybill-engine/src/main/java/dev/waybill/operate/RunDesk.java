@@ -394,7 +394,7 @@ public final class RunDesk implements Runs {
 
     @Override
     public RunView await(String tenant, UUID id, Duration timeout) {
-        long until = System.nanoTime() + timeout.toNanos();
+        long until = engine.host().nanoTime() + timeout.toNanos();
         Semaphore changed = new Semaphore(0);
         AutoCloseable listening = engine.listen(changed::release);
         try (listening) {
@@ -402,12 +402,12 @@ public final class RunDesk implements Runs {
                 RunView run = get(tenant, id);
                 boolean needsSomebody = run.state() == InstanceState.PAUSED
                         || (run.state() == InstanceState.WAITING && run.nextFireAt() == null);
-                long left = until - System.nanoTime();
+                long left = until - engine.host().nanoTime();
                 if (run.state().terminal() || needsSomebody || left <= 0) {
                     return run;
                 }
                 // Another node may move it: its changes are seen by looking again.
-                changed.tryAcquire(Math.min(left, TimeUnit.MILLISECONDS.toNanos(250)), TimeUnit.NANOSECONDS);
+                engine.host().acquire(changed, Math.min(left, TimeUnit.MILLISECONDS.toNanos(250)));
                 changed.drainPermits();
             }
         } catch (InterruptedException e) {

@@ -63,7 +63,7 @@ class LedgerTest {
             store.start(node, List.of(new Start(run, run.id(), id(), "default", 1, 0, "{}", null, null, null, null, null)));
         }
         Claim claim = store.claim(node, id(), 1).getFirst().instance().claim();
-        Ledger ledger = new Ledger(store, LedgerTest::id, Meter.NONE);
+        Ledger ledger = new Ledger(Host.SYSTEM, store, LedgerTest::id, Meter.NONE);
         ledger.lookAtHistory();
         ledger.dispatched(sent, List.of(receipt(sent, node, claim)));
 
@@ -88,7 +88,7 @@ class LedgerTest {
         store.registerNode(node, "n", Duration.ofHours(1));
         InstanceKey run = new InstanceKey("acme", id());
         store.start(node, List.of(new Start(run, run.id(), id(), "default", 1, 0, "{}", null, null, null, null, null)));
-        Ledger ledger = new Ledger(store, LedgerTest::id, Meter.NONE);
+        Ledger ledger = new Ledger(Host.SYSTEM, store, LedgerTest::id, Meter.NONE);
         ledger.lookAtHistory();
         history.set("7/2");
         ledger.lookAtHistory();
