@@ -35,6 +35,8 @@ final class SimStore implements InvocationHandler {
     private final SplittableRandom random;
     private final Object target;
     private int connected;
+    private Store.@Nullable ConnectionCheck commitCheck;
+    private boolean commitsConnected;
 
     private SimStore(
             World world, World.Process process, Cluster cluster, Plan plan, Tally tally, SplittableRandom random, Object target) {
@@ -74,8 +76,19 @@ final class SimStore implements InvocationHandler {
             case "description", "toString" -> {
                 return "simulated";
             }
-            case "migrate", "close", "durability", "onCommitConnection" -> {
+            case "onCommitConnection" -> {
+                if (arguments != null) {
+                    commitCheck = (Store.ConnectionCheck) arguments[0];
+                }
+                return null;
+            }
+            case "migrate", "close", "durability" -> {
                 return method.invoke(target, arguments);
+            }
+            case "historyId" -> {
+                world.await(null, latency());
+                reachable("historyId", false);
+                return "history-" + cluster.history();
             }
             default -> {
                 return verb(method, arguments);
@@ -84,6 +97,26 @@ final class SimStore implements InvocationHandler {
     }
 
     private @Nullable Object verb(Method method, Object @Nullable [] arguments) throws Throwable {
+        if (!method.getName().equals("commit")) {
+            return verbOnce(method, arguments);
+        }
+        try {
+            return verbOnce(method, arguments);
+        } catch (StoreException | UnclearCommitException e) {
+            commitsConnected = false; // the next commit goes over a new connection
+            throw e;
+        }
+    }
+
+    /** What is behind a new connection is looked at before the first commit goes over it. */
+    private void connectCommits() {
+        if (!commitsConnected && commitCheck != null) {
+            commitCheck.opened((tenant, ids) -> cluster.store().existingReceipts(tenant, ids));
+        }
+        commitsConnected = true;
+    }
+
+    private @Nullable Object verbOnce(Method method, Object @Nullable [] arguments) throws Throwable {
         String verb = SHORT.getOrDefault(method.getName(), method.getName());
         boolean writes = WRITES.contains(method.getName());
         Fault fault = writes
@@ -104,11 +137,20 @@ final class SimStore implements InvocationHandler {
             throw new StoreException(verb + " was refused", new IllegalStateException("simulated"));
         }
         reachable(verb, writes);
+        if (verb.equals("commit")) {
+            connectCommits();
+            reachable(verb, true);
+        }
         if (kind == Kind.UNCLEAR_UNDONE) {
             throw unclear(verb);
         }
         if (kind == Kind.UNCLEAR_LATE) {
-            world.after(nanos, () -> land(verb, method, arguments));
+            int history = cluster.history();
+            world.after(nanos, () -> {
+                if (history == cluster.history()) { // the server that would have done it is gone
+                    land(verb, method, arguments);
+                }
+            });
             throw unclear(verb);
         }
         if (before) {
