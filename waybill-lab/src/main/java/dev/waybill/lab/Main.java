@@ -6,11 +6,11 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
 /** The lab's commands; {@code ./waybill bench} and {@code ./waybill lab} come here. */
-@Command(name = "waybill-lab", mixinStandardHelpOptions = true, subcommands = {BenchCommand.class, TortureCommand.class})
+@Command(name = "waybill-lab", mixinStandardHelpOptions = true, subcommands = {BenchCommand.class, TortureCommand.class, dev.waybill.lab.sim.SimCommand.class})
 public final class Main {
     private Main() {}
 
     public static void main(String[] arguments) {
-        System.exit(new CommandLine(new Main()).execute(arguments));
+        System.exit(new CommandLine(new Main()).setCaseInsensitiveEnumValuesAllowed(true).execute(arguments));
     }
 }

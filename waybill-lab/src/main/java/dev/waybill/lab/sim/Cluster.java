@@ -115,6 +115,13 @@ final class Cluster {
                 .put("node", node));
     }
 
+    /** From here on nothing more is done. */
+    void calm() {
+        String now = world.instant().toString();
+        faults.removeIf(fault -> fault.path("until").asString().compareTo(now) > 0 && fault.put("until", now).isEmpty());
+        faults.add(Json.NODES.objectNode().put("at", now).put("until", now).put("kind", "calm"));
+    }
+
     List<ObjectNode> faults() {
         return faults;
     }

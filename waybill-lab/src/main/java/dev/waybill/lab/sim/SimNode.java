@@ -77,7 +77,7 @@ final class SimNode {
     }
 
     boolean running() {
-        return !process.dead() && desks != null;
+        return !process.dead() && desks != null && !(stopped && world.frozen(process));
     }
 
     /** It stays dead. */
@@ -86,6 +86,11 @@ final class SimNode {
         if (!process.dead()) {
             world.kill(process);
         }
+    }
+
+    /** It stays as it is: nobody starts it again. */
+    void abandon() {
+        stopped = true;
     }
 
     void start() {
