@@ -13,6 +13,7 @@ import dev.waybill.store.OutsideMove;
 import dev.waybill.store.Start;
 import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
+import dev.waybill.store.StoreException;
 import dev.waybill.store.UnclearCommitException;
 import java.time.InstantSource;
 import java.util.List;
@@ -108,8 +109,14 @@ public final class EngineRuntime implements AutoCloseable {
         try {
             StartAnswer answer = (start.dedupKey() == null ? starter : keyedStarter).submit(asked).join();
             if (answer instanceof StartAnswer.Existing existing && existing.instance().equals(start.instance().id())) {
-                adopted = foundItself(asked);
-                return new StartAnswer.Created(adopted, store.load(start.instance()).orElseThrow().databaseNow());
+                InstanceSnapshot found = foundItself(asked);
+                adopted = claim != null && claim.equals(found.instance().claim()) && found.instance().claimNode() != null;
+                if (adopted) {
+                    scheduler.adopt(found);
+                } else {
+                    scheduler.nudge();
+                }
+                return new StartAnswer.Created(adopted, found.databaseNow());
             }
             if (answer instanceof StartAnswer.Created created) {
                 meter.count("waybill_starts_total", 1);
@@ -136,16 +143,20 @@ public final class EngineRuntime implements AutoCloseable {
         }
     }
 
-    /** An unclear start was made after all; if the claim came with it, nobody but this node can run it. */
-    private boolean foundItself(Start start) {
-        InstanceSnapshot snapshot = store.load(start.instance()).orElse(null);
-        if (snapshot == null || start.claim() == null || !start.claim().equals(snapshot.instance().claim())
-                || snapshot.instance().claimNode() == null) {
-            scheduler.nudge();
-            return false;
+    /**
+     * An unclear start was made after all; if the claim came with it, nobody but this node can run it.
+     *
+     * @throws UnclearCommitException when the database went away again: the run is there, and only the caller was not told
+     */
+    private InstanceSnapshot foundItself(Start start) {
+        try {
+            return store.load(start.instance()).orElseThrow();
+        } catch (StoreException e) {
+            if (start.claim() != null) {
+                scheduler.lost(node.incarnation(), start.claim().nonce());
+            }
+            throw new UnclearCommitException("the start of " + start.instance() + " could not be read again", e);
         }
-        scheduler.adopt(snapshot);
-        return true;
     }
 
     private InstanceSnapshot fresh(Start start, Claim claim, StartAnswer.Created created) {

@@ -12,10 +12,8 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
-import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -43,7 +41,8 @@ final class Scheduler implements AutoCloseable {
     private final Map<InstanceKey, Turn> running = new ConcurrentHashMap<>();
     private final AtomicInteger taken = new AtomicInteger();
     private final Semaphore wake = new Semaphore(0);
-    private final Queue<LostClaim> lostClaims = new ConcurrentLinkedQueue<>();
+    /** By when they were last heard of. */
+    private final Map<LostClaim, Long> lostClaims = new ConcurrentHashMap<>();
     private final CountDownLatch stop = new CountDownLatch(1);
     private final Thread thread;
     private final Thread sweeper;
@@ -51,8 +50,11 @@ final class Scheduler implements AutoCloseable {
     private volatile long drainDeadlineNanos;
     private volatile boolean closed;
 
-    /** A claim that may be durable although its answer never came: what it took belongs to this node, and nobody runs it. */
-    private record LostClaim(UUID node, UUID nonce, long nanos) {}
+    /**
+     * A claim that is or may be durable and that nobody runs, although what it took belongs to this node: its answer never came, or what
+     * else a turn needs did not.
+     */
+    private record LostClaim(UUID node, UUID nonce) {}
 
     Scheduler(Engine engine, InstantSource wall, Runnable onChange) {
         this.engine = engine;
@@ -105,7 +107,19 @@ final class Scheduler implements AutoCloseable {
     /** Runs an instance this node has just claimed; its place was taken with {@link #enter}. */
     void adopt(InstanceSnapshot snapshot) {
         InstanceKey key = snapshot.instance().key();
-        Loaded loaded = engine.sequences().get(key.tenant(), snapshot.instance().sequenceId());
+        Loaded loaded;
+        try {
+            loaded = engine.sequences().get(key.tenant(), snapshot.instance().sequenceId());
+        } catch (StoreException e) {
+            LOG.warn("run {} is claimed but waits for the database: {}", key, e.getMessage());
+            leave();
+            lost(engine.node().incarnation(), snapshot.instance().claim().nonce());
+            return;
+        } catch (RuntimeException e) {
+            LOG.error("INVALID_CONFIG the sequence of run {} cannot be read; the run waits for somebody to look", key, e);
+            park(snapshot);
+            return;
+        }
         if (loaded == null) {
             LOG.error("SEQUENCE_NOT_FOUND run {} names sequence {} which is gone", key, snapshot.instance().sequenceId());
             park(snapshot);
@@ -240,24 +254,30 @@ final class Scheduler implements AutoCloseable {
         return POLL.toMillis();
     }
 
-    /** The answer to a claim (or to a start that came with one) was lost; what it took is looked for until it cannot land any more. */
+    /**
+     * The answer to a claim (or to a start that came with one) was lost, or nobody could begin to run what it took: that is looked for
+     * until it cannot land any more.
+     */
     void lost(UUID node, UUID nonce) {
-        lostClaims.add(new LostClaim(node, nonce, engine.host().nanoTime()));
+        lostClaims.put(new LostClaim(node, nonce), engine.host().nanoTime());
     }
 
     private void findLost() {
-        for (LostClaim lost : lostClaims) {
+        for (Map.Entry<LostClaim, Long> entry : lostClaims.entrySet()) {
+            LostClaim lost = entry.getKey();
             boolean fenced = !lost.node.equals(engine.node().incarnation()); // then others take over what it held
-            if (fenced || engine.host().nanoTime() - lost.nanos > LOST_FOR.toNanos()) {
+            if (fenced || engine.host().nanoTime() - entry.getValue() > LOST_FOR.toNanos()) {
                 lostClaims.remove(lost);
                 continue;
             }
             for (InstanceKey key : engine.store().claimedUnder(lost.node, lost.nonce)) {
-                if (!running.containsKey(key) && enter()) {
-                    engine.store()
-                            .load(key)
-                            .filter(found -> found.instance().claim().nonce().equals(lost.nonce) && found.instance().claimNode() != null)
-                            .ifPresentOrElse(this::adopt, this::leave);
+                InstanceSnapshot found = running.containsKey(key) ? null : engine.store().load(key).orElse(null);
+                if (found != null
+                        && found.instance().claim().nonce().equals(lost.nonce)
+                        && found.instance().claimNode() != null
+                        && !running.containsKey(key)
+                        && enter()) {
+                    adopt(found);
                 }
             }
         }

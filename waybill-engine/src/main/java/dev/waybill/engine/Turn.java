@@ -28,6 +28,7 @@ import dev.waybill.store.CommitAnswer.ReleaseAnswer;
 import dev.waybill.store.InstanceSnapshot;
 import dev.waybill.store.ReceiptRow;
 import dev.waybill.store.Release;
+import dev.waybill.store.StoreException;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -53,6 +54,7 @@ import tools.jackson.databind.JsonNode;
 final class Turn implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(Turn.class);
     private static final long UNEXPECTED_BACKOFF_MILLIS = 1_000;
+    private static final long LOAD_PAUSE_MILLIS = 250;
 
     /** Mail. */
     private sealed interface Mail {
@@ -497,8 +499,26 @@ final class Turn implements Runnable {
         sent.answers.forEach(answer -> engine.lateTruth().record(key, answer.ready(), answer.receipt(), answer.outcome()));
     }
 
+    /**
+     * Waits for the database: a turn that died of its absence could not give its claim up either, and what it has in flight would have
+     * no owner while this node lives.
+     */
+    private Optional<InstanceSnapshot> load() {
+        while (true) {
+            try {
+                return engine.store().load(key);
+            } catch (StoreException e) {
+                if (scheduler.draining() && engine.host().nanoTime() - scheduler.drainDeadlineNanos() >= 0) {
+                    throw e;
+                }
+                LOG.warn("run {} waits for the database: {}", key, e.getMessage());
+                engine.host().pause(TimeUnit.MILLISECONDS.toNanos(LOAD_PAUSE_MILLIS));
+            }
+        }
+    }
+
     private boolean reload() {
-        Optional<InstanceSnapshot> snapshot = engine.store().load(key);
+        Optional<InstanceSnapshot> snapshot = load();
         if (snapshot.isEmpty() || !snapshot.get().instance().claim().equals(state.claim)
                 || snapshot.get().instance().claimNode() == null) {
             return false; // no longer ours; calls still in flight report as late truth
@@ -511,7 +531,7 @@ final class Turn implements Runnable {
 
     private void reloadIfNews() {
         if (draft.isEmpty()) {
-            Optional<InstanceSnapshot> snapshot = engine.store().load(key);
+            Optional<InstanceSnapshot> snapshot = load();
             if (snapshot.isPresent() && snapshot.get().instance().claim().equals(state.claim)
                     && snapshot.get().instance().wakeSeq() != state.wakeSeq) {
                 state = read(snapshot.get());

@@ -319,7 +319,8 @@ public final class RunDesk implements Runs {
 
     @Override
     public RunView pause(String tenant, UUID id, String actor) {
-        return signal(tenant, id, actor, "run.pause", null, true, Set.of(InstanceState.WAITING, InstanceState.SCHEDULED));
+        // A scheduled run comes by itself when it is due: woken now, it would forget the time it was started for.
+        return signal(tenant, id, actor, "run.pause", null, true, Set.of(InstanceState.WAITING));
     }
 
     @Override

@@ -115,6 +115,27 @@ final class Cluster {
                 .put("node", node));
     }
 
+    /**
+     * A node was asked to go.
+     *
+     * @return to be run when it has gone; it is held to what a drain promises only if nothing else happened to it or to the store meanwhile
+     */
+    Runnable draining(String node) {
+        String at = world.instant().toString();
+        ObjectNode asked = Json.NODES.objectNode().put("at", at).put("until", at).put("kind", "term").put("node", node);
+        boolean clean = faults.stream().noneMatch(fault -> fault.path("until").asString().compareTo(at) > 0);
+        int before = faults.size();
+        faults.add(asked);
+        return () -> {
+            asked.put("until", world.instant().toString());
+            boolean alone = faults.subList(before + 1, faults.size()).stream()
+                    .allMatch(other -> other.path("node").isString() && !other.path("node").asString().equals(node));
+            if (clean && alone) {
+                asked.put("kind", "drain");
+            }
+        };
+    }
+
     /** From here on nothing more is done. */
     void calm() {
         String now = world.instant().toString();

@@ -186,12 +186,13 @@ final class SimNode {
             return;
         }
         World.Process own = process;
-        cluster.struck(fault, name, 0);
+        Runnable gone = cluster.draining(name);
         world.note(name, "drains  !" + fault);
         world.thread(own, "drain", () -> {
                     leaving.engine().close();
                     world.note(name, "has drained");
                     tally.add("drained");
+                    gone.run();
                     world.kill(own);
                 })
                 .start();
