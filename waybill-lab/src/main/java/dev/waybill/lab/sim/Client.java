@@ -133,7 +133,7 @@ final class Client {
                 tally.add("signal " + signal + (told.answer() != null && told.answer().state() == InstanceState.RUNNING ? " of a running run" : ""));
                 return true;
             }
-            if (told.refusal() != null && told.refusal().code().equals("RUN_ENDED")) {
+            if (told.refusal() != null && (told.refusal().code().equals("RUN_ENDED") || told.refusal().code().equals("RUN_NOT_FOUND"))) {
                 return false;
             }
             callers.pause(random.nextLong(100 * MS, 2_000 * MS));

@@ -53,6 +53,7 @@ final class Cluster {
     private long downUntil;
     private long fullUntil;
     private int history = 1;
+    private MemoryStore.@Nullable Replica behind;
 
     Cluster(World world, SplittableRandom random, List<String> violations) {
         this.world = world;
@@ -89,6 +90,32 @@ final class Cluster {
     void failover(long nanos) {
         history++;
         down(nanos);
+    }
+
+    /** A standby that receives nothing more from now on. */
+    void lag() {
+        behind = store.replica();
+    }
+
+    /**
+     * The standby that lags becomes the database: what was committed since is gone, for ever and for everybody.
+     *
+     * @return whether anything of a run was lost
+     */
+    boolean failoverBehind(long nanos) {
+        MemoryStore.Replica replica = behind;
+        behind = null;
+        failover(nanos);
+        if (replica == null) {
+            return false;
+        }
+        Map<InstanceKey, Integer> before = new HashMap<>(rows);
+        store.promote(replica);
+        epochs.clear();
+        rows.clear();
+        ended.clear();
+        before.keySet().forEach(this::look);
+        return !before.equals(rows);
     }
 
     void heal() {

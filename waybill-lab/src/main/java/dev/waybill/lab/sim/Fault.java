@@ -17,18 +17,21 @@ record Fault(String site, int occurrence, Kind kind, long nanos) {
     /** What can go wrong; rates are per 10,000 times that a site is passed, lengths are drawn between the two bounds. */
     enum Kind {
         // Between an engine and its store.
-        STORE_REFUSES(40),
+        STORE_REFUSES(80),
         STORE_SLOW(60, 10 * MS, 8 * S),
         /** The answer is lost; it was not done. */
-        UNCLEAR_UNDONE(40),
+        UNCLEAR_UNDONE(100),
         /** The answer is lost; it was done. */
-        UNCLEAR_DONE(60),
+        UNCLEAR_DONE(120),
         /** The answer is lost; it lands later. */
-        UNCLEAR_LATE(20, MS, 5 * S),
+        UNCLEAR_LATE(80, MS, 5 * S),
 
         // A process, wherever it stands.
-        CRASH(25),
-        PAUSE(15, 100 * MS, 40 * S),
+        CRASH(40),
+        PAUSE(30, 100 * MS, 40 * S),
+        /** At a named point of the step protocol. */
+        DIE(150),
+        STAND(100, 100 * MS, 40 * S),
 
         // Between an engine and the provider.
         NO_ROUTE(60),
@@ -63,7 +66,7 @@ record Fault(String site, int occurrence, Kind kind, long nanos) {
         CLOCK_JUMP(300, S, 3_600 * S),
         FAILOVER(200, 50 * MS, 5 * S),
         /** The promoted standby lacks the last commits. */
-        FAILOVER_BEHIND(0, 50 * MS, 5 * S);
+        FAILOVER_BEHIND(2_500, 50 * MS, 5 * S);
 
         final int rate;
         final long least;

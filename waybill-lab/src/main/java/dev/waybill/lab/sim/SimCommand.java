@@ -98,6 +98,8 @@ public final class SimCommand implements Callable<Integer> {
         /** So many failing seeds are told; then it is enough. */
         private static final int MOST_FAILURES = 5;
 
+        private static final int ENOUGH_SEEDS = 2_000;
+
         private final Map<String, Long> reached = new TreeMap<>();
         private final List<SimResult> failures = new ArrayList<>();
         private long seeds;
@@ -128,8 +130,13 @@ public final class SimCommand implements Callable<Integer> {
             }
         }
 
+        /** Fewer seeds cannot come into everything. */
+        synchronized List<String> missed() {
+            return seeds < ENOUGH_SEEDS ? List.of() : Dangers.missed(reached);
+        }
+
         synchronized boolean clean() {
-            return failures.isEmpty();
+            return failures.isEmpty() && missed().isEmpty();
         }
 
         synchronized List<SimResult> failures() {
@@ -148,10 +155,21 @@ public final class SimCommand implements Callable<Integer> {
                         Locale.ROOT, "seed %d %s, %d faults%n", failure.options().seed(),
                         failure.options().liveness() ? "liveness" : "safety", failure.faults().size());
                 failure.violations().forEach(violation -> out.println("  " + violation));
+                SimResult small = Shrink.of(failure);
+                out.printf(Locale.ROOT, "with these %d faults alone it %s:%n", small.faults().size(), small.clean() ? "does not happen" : "happens too");
+                small.faults().forEach(fault -> out.println("    " + fault));
+                small.chart().forEach(line -> out.println("  " + line));
+                out.printf(
+                        Locale.ROOT, "again: ./waybill lab sim --seed %d --mode %s%n", failure.options().seed(),
+                        failure.options().liveness() ? "liveness" : "safety");
             }
             out.printf(
                     Locale.ROOT, "%n%d seeds, each twice, in %.1f s: %.0f seeds/s; %d faults, %.0f s simulated, %d steps: %s%n", seeds, seconds,
                     seeds / seconds, faults, simulated, steps, failures.isEmpty() ? "clean" : failures.size() + " FAILED");
+            List<String> missed = missed();
+            if (!missed.isEmpty()) {
+                out.println("never in these dangers, so nothing is proved about them: " + missed);
+            }
         }
     }
 }

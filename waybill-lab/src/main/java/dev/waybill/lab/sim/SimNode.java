@@ -149,13 +149,13 @@ final class SimNode {
     }
 
     private void reached(World.Process own, CrashPoints.Point point, InstanceKey instance) {
-        Fault fault = plan.at(point + " " + name, Kind.CRASH, Kind.PAUSE);
+        Fault fault = plan.at(point + " " + name, Kind.DIE, Kind.STAND);
         if (fault == null) {
             return;
         }
         String where = point.name().toLowerCase(Locale.ROOT);
-        tally.add((fault.kind() == Kind.CRASH ? "dies at " : "stands still at ") + where);
-        if (fault.kind() == Kind.CRASH) {
+        tally.add((fault.kind() == Kind.DIE ? "dies at " : "stands still at ") + where);
+        if (fault.kind() == Kind.DIE) {
             crash(fault, where);
         } else {
             freeze(fault);
