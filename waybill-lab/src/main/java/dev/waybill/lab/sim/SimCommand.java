@@ -27,6 +27,8 @@ public final class SimCommand implements Callable<Integer> {
         BOTH
     }
 
+    private static final long WARM_SEEDS = 12;
+
     @Option(names = "--seeds", defaultValue = "1000", description = "how many seeds (default ${DEFAULT-VALUE})")
     long seeds;
 
@@ -69,7 +71,11 @@ public final class SimCommand implements Callable<Integer> {
     }
 
     private int many(PrintWriter out) throws InterruptedException {
-        Sweep sweep = new Sweep();
+        Sweep sweep = new Sweep(out);
+        // Libraries fill their caches under locks that two simulations would meet at, and neither's scheduler would know.
+        for (long warm = -WARM_SEEDS; warm < 0; warm++) {
+            Simulation.run(new SimOptions(warm, warm % 4 == 0, null, false));
+        }
         long began = System.nanoTime();
         AtomicLong next = new AtomicLong(first);
         AtomicBoolean stop = new AtomicBoolean();
@@ -100,12 +106,18 @@ public final class SimCommand implements Callable<Integer> {
 
         private static final int ENOUGH_SEEDS = 2_000;
 
+        private final PrintWriter told;
         private final Map<String, Long> reached = new TreeMap<>();
         private final List<SimResult> failures = new ArrayList<>();
         private long seeds;
         private long steps;
         private long faults;
         private double simulated;
+
+        /** @param told hears of each failure at once */
+        Sweep(PrintWriter told) {
+            this.told = told;
+        }
 
         /** @return false when enough has failed */
         boolean add(SimOptions options) {
@@ -118,6 +130,10 @@ public final class SimCommand implements Callable<Integer> {
                         options, result.hash(), all, result.faults(), result.reached(), result.steps(), result.seconds(), result.chart());
             }
             synchronized (this) {
+                if (!result.clean()) {
+                    told.println("seed " + options.seed() + (options.liveness() ? " liveness: " : " safety: ") + result.violations().getFirst().lines().findFirst().orElse(""));
+                    told.flush();
+                }
                 seeds++;
                 steps += result.steps();
                 faults += result.faults().size();
@@ -155,6 +171,9 @@ public final class SimCommand implements Callable<Integer> {
                         Locale.ROOT, "seed %d %s, %d faults%n", failure.options().seed(),
                         failure.options().liveness() ? "liveness" : "safety", failure.faults().size());
                 failure.violations().forEach(violation -> out.println("  " + violation));
+                if (failure != failures.getFirst()) {
+                    continue; // one told whole is enough to begin with
+                }
                 SimResult small = Shrink.of(failure);
                 out.printf(Locale.ROOT, "with these %d faults alone it %s:%n", small.faults().size(), small.clean() ? "does not happen" : "happens too");
                 small.faults().forEach(fault -> out.println("    " + fault));

@@ -33,14 +33,14 @@ class SimulatorTest {
 
     @Test
     void manySeedsGiveTheSameHistoryTwiceAndNothingIsDoneTwice() {
-        SimCommand.Sweep sweep = new SimCommand.Sweep();
+        StringWriter report = new StringWriter();
+        SimCommand.Sweep sweep = new SimCommand.Sweep(new PrintWriter(report, true));
         for (long seed = 1; seed <= SEEDS; seed++) {
             SimOptions options = SimOptions.of(seed);
             if (!sweep.add(seed % 4 == 0 ? options.live() : options)) {
                 break;
             }
         }
-        StringWriter report = new StringWriter();
         sweep.report(new PrintWriter(report, true), 1);
         assertThat(sweep.failures()).as(report.toString()).isEmpty();
         assertThat(sweep.reached())
