@@ -52,6 +52,11 @@ final class Client {
         return done;
     }
 
+    /** The key, which is also what its data names the run. */
+    String key() {
+        return key;
+    }
+
     /** The run it was told of. */
     @Nullable UUID run() {
         return run;

@@ -1,6 +1,7 @@
 package dev.waybill.lab.sim;
 
 import dev.waybill.json.Json;
+import dev.waybill.lab.program.Script;
 import dev.waybill.lab.sim.Callers.Told;
 import dev.waybill.model.EffectState;
 import dev.waybill.model.InstanceState;
@@ -63,35 +64,71 @@ final class Person {
 
     private void look(EffectView effect) {
         Instant quiet = effect.receipt().quietAt();
-        boolean hasty = random.nextInt(8) == 0;
-        if (quiet == null || (!hasty && !world.instant().isAfter(quiet.plus(MARGIN)))) {
+        if (quiet == null) {
             return;
         }
         UUID id = effect.receipt().id();
+        if (!world.instant().isAfter(quiet.plus(MARGIN))) {
+            if (random.nextInt(8) == 0 && effect.state() == EffectState.UNKNOWN && world.instant().isBefore(quiet.minusSeconds(1))) {
+                resolve(id, EffectState.ABANDONED, null, null, Then.RESEND); // too early: it must be refused
+            }
+            return;
+        }
+        if (scripted(effect, id)) {
+            return;
+        }
         ObjectNode applied = provider.application(id.toString());
         if (effect.state() != EffectState.UNKNOWN) {
             if (applied != null) {
                 ObjectNode output = Json.NODES.objectNode().put("status", 200);
                 output.set("body", applied);
-                callers.ask(
-                        "supply",
-                        line -> line.put("effect", id.toString()),
-                        desks -> desks.effects().supplyOutput(TENANT, id, output, "from the provider's record", null, "op"));
+                supply(id, output);
             }
         } else if (applied != null) {
             ObjectNode output = Json.NODES.objectNode().put("status", 200);
             output.set("body", applied);
             resolve(id, EffectState.COMMITTED, applied.path("id").asString(), output, null);
-        } else if (!hasty) {
+        } else {
             Then then = switch (random.nextInt(6)) {
                 case 0 -> Then.FAIL;
                 case 1 -> Then.NONE;
                 default -> Then.RESEND;
             };
             resolve(id, EffectState.ABANDONED, null, null, then);
-        } else {
-            resolve(id, EffectState.ABANDONED, null, null, Then.RESEND); // too early: it must be refused, or not be sent before it is quiet
         }
+    }
+
+    /** As the script of a generated program has it. */
+    private boolean scripted(EffectView effect, UUID id) {
+        JsonNode request = Json.parse(effect.receipt().request());
+        JsonNode body = request.path("body");
+        String url = request.path("url").asString("");
+        String run = body.isObject() ? body.path("run").asString("") : SimProvider.query(url, "run");
+        String at = effect.receipt().path();
+        Script.Decision decision = provider.decision(run, at, id);
+        Script script = provider.script(run);
+        if (decision == null || script == null) {
+            return false;
+        }
+        if (effect.state() != EffectState.UNKNOWN) {
+            supply(id, script.output(at));
+            return true;
+        }
+        switch (decision) {
+            case COMMIT -> resolve(id, EffectState.COMMITTED, script.providerId(at), script.output(at), null);
+            case VERIFY -> resolve(id, EffectState.VERIFIED, script.providerId(at), script.output(at), null);
+            case RESEND -> resolve(id, EffectState.ABANDONED, null, null, Then.RESEND);
+            case FAIL -> resolve(id, EffectState.ABANDONED, null, null, Then.FAIL);
+            case NONE, SUPPLY, LEAVE -> {}
+        }
+        return true;
+    }
+
+    private void supply(UUID id, JsonNode output) {
+        callers.ask(
+                "supply",
+                line -> line.put("effect", id.toString()),
+                desks -> desks.effects().supplyOutput(TENANT, id, output, "from the provider's record", null, "op"));
     }
 
     private void resolve(UUID id, EffectState state, @Nullable String providerId, @Nullable JsonNode output, @Nullable Then then) {

@@ -37,6 +37,7 @@ final class SimNode {
     private final EngineOptions options;
     private final SplittableRandom random;
     private final boolean fencesItself;
+    private final boolean scripted;
     private World.Process process;
     private @Nullable Desks desks;
     private @Nullable UUID incarnation;
@@ -44,7 +45,10 @@ final class SimNode {
     private boolean stopped;
     private int starts;
 
-    /** @param fencesItself a restart proves its former process dead by its own lock and fences it at once */
+    /**
+     * @param fencesItself a restart proves its former process dead by its own lock and fences it at once
+     * @param scripted     the provider follows scripts
+     */
     SimNode(
             String name,
             World world,
@@ -54,7 +58,8 @@ final class SimNode {
             SimProvider provider,
             EngineOptions options,
             SplittableRandom random,
-            boolean fencesItself) {
+            boolean fencesItself,
+            boolean scripted) {
         this.name = name;
         this.world = world;
         this.cluster = cluster;
@@ -64,6 +69,7 @@ final class SimNode {
         this.options = options;
         this.random = random;
         this.fencesItself = fencesItself;
+        this.scripted = scripted;
         this.process = new World.Process(name);
     }
 
@@ -111,7 +117,7 @@ final class SimNode {
         Store store = SimStore.of(world, own, cluster, plan, tally, ownRandom.split());
         Supplier<UUID> ids = ids(ownRandom.split());
         Handlers handlers = new Handlers(
-                new SimTransport(world, own, plan, tally, provider, ownRandom.split()), () -> world.instant().plusNanos(wallOffset));
+                new SimTransport(world, own, plan, tally, provider, ownRandom.split(), scripted), () -> world.instant().plusNanos(wallOffset));
         Function<String, @Nullable Handler> byName = handler -> handlers.find(handler).orElse(null);
         SequenceCache sequences = new SequenceCache(store.sequences(), SequenceCatalog::parse);
         long pause = 200 * MS;

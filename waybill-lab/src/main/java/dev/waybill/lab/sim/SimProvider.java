@@ -1,6 +1,9 @@
 package dev.waybill.lab.sim;
 
 import dev.waybill.json.Json;
+import dev.waybill.lab.program.Reaction;
+import dev.waybill.lab.program.Script;
+import dev.waybill.lab.program.ScriptedProvider;
 import dev.waybill.lab.sim.Fault.Kind;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -25,6 +28,9 @@ final class SimProvider {
     private final List<ObjectNode> ledger = new ArrayList<>();
     private final Map<String, ObjectNode> applied = new HashMap<>();
     private final Map<String, Integer> delivered = new HashMap<>();
+    private final Map<String, Script> scripts = new HashMap<>();
+    private final ScriptedProvider scripted = new ScriptedProvider();
+    private final Map<String, Integer> bookings = new HashMap<>();
     private final List<String> violations;
     private boolean weak;
     private long requests;
@@ -59,75 +65,133 @@ final class SimProvider {
         return applied.get(effectId);
     }
 
+    /** Expects a run of a generated program, which {@code data.run} names. */
+    void play(String run, Script script) {
+        scripts.put(run, script);
+        scripted.play(run, script);
+    }
+
+    /** What a person decides about an effect of a generated program, or null when it is of another one. */
+    Script.@Nullable Decision decision(String run, String path, UUID receipt) {
+        return scripts.containsKey(run) ? scripted.decision(run, path, receipt) : null;
+    }
+
+    @Nullable Script script(String run) {
+        return scripts.get(run);
+    }
+
+    /** How often it was really done, whatever the script wanted. */
+    int applied(String run, String at) {
+        return bookings.getOrDefault(run + " " + at, 0);
+    }
+
+    /**
+     * What it makes of a request.
+     *
+     * @param status 0 = it hangs up
+     */
+    private record Work(boolean books, int status, ObjectNode body, @Nullable String place) {}
+
+    private Work work(long number, Request request) {
+        JsonNode body = request.body == null ? Json.NODES.nullNode() : Json.parse(new String(request.body, StandardCharsets.UTF_8));
+        boolean reads = request.effectId == null;
+        String run = body.isObject() ? body.path("run").asString("") : query(request.target, "run");
+        String at = body.isObject() ? body.path("at").asString("") : query(request.target, "at");
+        Script script = scripts.get(run);
+        if (script == null) {
+            ObjectNode booked = Json.NODES.objectNode().put("id", "p-" + number);
+            booked.set("echo", body);
+            return new Work(true, 200, booked, null);
+        }
+        Reaction reaction = scripted.arrives(run, at, reads ? null : UUID.fromString(String.valueOf(request.effectId))).reaction();
+        return new Work(reaction.books() && !reads, script.status(at, reaction), script.body(at, reaction), run + " " + at);
+    }
+
+    static String query(String target, String name) {
+        for (String pair : target.substring(target.indexOf('?') + 1).split("&")) {
+            if (pair.startsWith(name + "=")) {
+                return java.net.URLDecoder.decode(pair.substring(name.length() + 1), StandardCharsets.UTF_8);
+            }
+        }
+        return "";
+    }
+
     /** @return null when it hangs up without an answer */
     @Nullable Answer receive(Request request) {
         long number = ++requests;
         String effect = request.effectId;
-        String seen = effect == null ? "absent" : look.apply(UUID.fromString(effect));
+        if (effect == null) {
+            Work read = work(number, request);
+            return new Answer(read.status, Map.of(), Json.writeBytes(read.body));
+        }
+        String seen = look.apply(UUID.fromString(effect));
         ObjectNode delivery = line("delivery", number, request).put("seen_state", seen);
         ledger.add(delivery);
         world.note("provider", "gets " + request.target + " of " + effect + ", sees it " + seen);
-        if (effect != null && delivered.merge(effect, 1, Integer::sum) > 1) {
+        if (delivered.merge(effect, 1, Integer::sum) > 1) {
             violations.add("receipt " + effect + " was delivered twice");
         }
         if ((seen.equals("absent") && !weak) || seen.equals("planned") || seen.equals("prepared")) {
             violations.add("receipt " + effect + " was delivered and is " + seen);
         }
-        Fault fault = plan.at(
-                "provider", Kind.APPLY_500, Kind.APPLY_503, Kind.APPLY_HANG_UP, Kind.APPLY_LATE, Kind.APPLY_REDIRECT, Kind.HANG_UP,
-                Kind.SAY_500, Kind.SAY_503, Kind.SAY_429, Kind.SAY_402, Kind.SAY_409);
-        if (fault == null) {
-            return say(number, request, 200, apply(number, request, null));
+        boolean plain = scripts.isEmpty();
+        // What a script decides it decides: only what nobody was told of may be added to it.
+        Fault fault = plain
+                ? plan.at(
+                        "provider", Kind.APPLY_500, Kind.APPLY_503, Kind.APPLY_HANG_UP, Kind.APPLY_LATE, Kind.APPLY_REDIRECT, Kind.HANG_UP,
+                        Kind.SAY_500, Kind.SAY_503, Kind.SAY_429, Kind.SAY_402, Kind.SAY_409)
+                : plan.at("provider", Kind.APPLY_500, Kind.APPLY_HANG_UP, Kind.APPLY_LATE, Kind.APPLY_REDIRECT, Kind.HANG_UP);
+        String name = fault == null ? null : fault.kind().name().toLowerCase(java.util.Locale.ROOT);
+        if (name != null) {
+            delivery.put("fault", name);
+            tally.add("provider " + name);
         }
-        String name = fault.kind().name().toLowerCase(java.util.Locale.ROOT);
-        delivery.put("fault", name);
-        tally.add("provider " + name);
-        switch (fault.kind()) {
-            case APPLY_500, APPLY_503, APPLY_REDIRECT -> {
-                apply(number, request, name);
-                int status = fault.kind() == Kind.APPLY_500 ? 500 : fault.kind() == Kind.APPLY_503 ? 503 : 302;
-                return say(number, request, status, problem("it went wrong afterwards"));
-            }
-            case APPLY_HANG_UP -> apply(number, request, name);
-            case APPLY_LATE -> world.after(fault.nanos(), () -> apply(number, request, name));
-            case HANG_UP -> {}
-            case SAY_500 -> {
-                return say(number, request, 500, problem("nothing was done"));
-            }
-            case SAY_503 -> {
-                return say(number, request, 503, problem("nothing was done"));
-            }
-            case SAY_429 -> {
-                return say(number, request, 429, problem("too many"));
-            }
-            case SAY_402 -> {
-                return say(number, request, 402, problem("declined"));
-            }
-            case SAY_409 -> {
-                return say(number, request, 409, problem("in flight"));
-            }
-            default -> throw new IllegalStateException("the provider has no fault " + fault.kind());
+        int no = switch (fault == null ? null : fault.kind()) {
+            case HANG_UP -> 0;
+            case SAY_500 -> 500;
+            case SAY_503 -> 503;
+            case SAY_429 -> 429;
+            case SAY_402 -> 402;
+            case SAY_409 -> 409;
+            case null, default -> -1;
+        };
+        if (no >= 0) {
+            return no == 0 ? null : say(number, request, no, problem("nothing was done"));
         }
-        return null;
+        Work work = work(number, request);
+        if (fault != null && fault.kind() == Kind.APPLY_LATE) {
+            world.after(fault.nanos(), () -> book(number, request, work, name));
+            return null;
+        }
+        book(number, request, work, name);
+        return switch (fault == null ? null : fault.kind()) {
+            case APPLY_HANG_UP -> null;
+            case APPLY_500 -> say(number, request, 500, problem("it went wrong afterwards"));
+            case APPLY_503 -> say(number, request, 503, problem("it went wrong afterwards"));
+            case APPLY_REDIRECT -> say(number, request, 302, problem("look there"));
+            case null, default -> work.status == 0 ? null : say(number, request, work.status, work.body);
+        };
     }
 
     private static ObjectNode problem(String message) {
         return Json.NODES.objectNode().put("error", message);
     }
 
-    private ObjectNode apply(long number, Request request, @Nullable String fault) {
-        JsonNode body = request.body == null ? Json.NODES.nullNode() : Json.parse(new String(request.body, StandardCharsets.UTF_8));
-        ObjectNode booked = Json.NODES.objectNode().put("id", "p-" + number);
-        booked.set("echo", body);
+    private void book(long number, Request request, Work work, @Nullable String fault) {
+        if (!work.books) {
+            return;
+        }
         ObjectNode line = line("apply", number, request);
-        line.set("answer", booked);
+        line.set("answer", work.body);
         line.put("fault", fault);
         ledger.add(line);
         if (request.effectId != null) {
-            applied.put(request.effectId, booked);
+            applied.put(request.effectId, work.body);
+        }
+        if (work.place != null) {
+            bookings.merge(work.place, 1, Integer::sum);
         }
         world.note("provider", "does " + request.target + " of " + request.effectId);
-        return booked;
     }
 
     private Answer say(long number, Request request, int status, ObjectNode body) {
@@ -136,10 +200,7 @@ final class SimProvider {
         ledger.add(line);
         world.note("provider", "says " + status + " to " + request.effectId);
         byte[] bytes = Json.writeBytes(body);
-        return new Answer(
-                status,
-                Map.of("content-type", List.of("application/json"), "content-length", List.of(Integer.toString(bytes.length))),
-                bytes);
+        return new Answer(status, Map.of(), bytes);
     }
 
     private ObjectNode line(String kind, long number, Request request) {
@@ -153,7 +214,8 @@ final class SimProvider {
                 .put("method", request.method)
                 .put("path", request.target)
                 .put("effect_id", request.effectId)
-                .put("idempotency_key", request.key)
+                // Generated programs give several positions one key; this provider has no use for it, and the interpreter looks at it.
+                .put("idempotency_key", scripts.isEmpty() ? request.key : null)
                 .put("content", request.method + " " + request.target + " " + body)
                 .put("connection", number);
     }

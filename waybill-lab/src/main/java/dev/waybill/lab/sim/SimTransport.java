@@ -3,6 +3,7 @@ package dev.waybill.lab.sim;
 import dev.waybill.lab.sim.Fault.Kind;
 import dev.waybill.lab.sim.SimProvider.Answer;
 import dev.waybill.transport.AddressPolicy;
+import dev.waybill.transport.Destination;
 import dev.waybill.transport.Transport;
 import dev.waybill.transport.WireAnswer;
 import dev.waybill.transport.WireAnswer.Completeness;
@@ -14,6 +15,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.WeakHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,16 +35,21 @@ final class SimTransport implements Transport {
     private final Tally tally;
     private final SimProvider provider;
     private final SplittableRandom random;
+    private final boolean scripted;
+    /** A destination shows no query: credentials travel there. */
+    private final Map<Destination, String> urls = new WeakHashMap<>();
+
     private final AddressPolicy policy =
             AddressPolicy.fromConfig(List.of("127.0.0.1:8080", "provider.test:8080"), true);
 
-    SimTransport(World world, World.Process process, Plan plan, Tally tally, SimProvider provider, SplittableRandom random) {
+    SimTransport(World world, World.Process process, Plan plan, Tally tally, SimProvider provider, SplittableRandom random, boolean scripted) {
         this.world = world;
         this.process = process;
         this.plan = plan;
         this.tally = tally;
         this.provider = provider;
         this.random = random;
+        this.scripted = scripted;
     }
 
     /** What has come back so far. */
@@ -63,7 +70,11 @@ final class SimTransport implements Transport {
         if (asks) {
             world.await(null, latency());
         }
-        return policy.vet(url, host -> List.of(loopback()));
+        AddressPolicy.Verdict verdict = policy.vet(url, host -> List.of(loopback()));
+        if (verdict instanceof AddressPolicy.Verdict.Allowed(Destination destination)) {
+            urls.put(destination, url);
+        }
+        return verdict;
     }
 
     private static InetAddress loopback() {
@@ -82,7 +93,13 @@ final class SimTransport implements Transport {
     public WireAnswer send(WireRequest request) {
         long deadline = world.nanos() + request.timeout().toNanos();
         String site = "wire " + process.name;
-        Fault fault = plan.at(
+        boolean reads = header(request, "Waybill-Effect-Id") == null;
+        // A refused connection uses up an attempt, and a lost read the step: for a script that would be another result.
+        Fault fault = reads ? null : scripted
+                ? plan.at(
+                        site, Kind.PACKET_LATE, Kind.PACKET_LOST, Kind.ANSWER_LOST, Kind.ANSWER_LATE, Kind.ANSWER_CUT, Kind.ANSWER_GARBLED,
+                        Kind.CRASH, Kind.PAUSE)
+                : plan.at(
                 site, Kind.NO_ROUTE, Kind.CONNECT_SLOW, Kind.PACKET_LATE, Kind.PACKET_LOST, Kind.ANSWER_LOST, Kind.ANSWER_LATE,
                 Kind.ANSWER_CUT, Kind.ANSWER_GARBLED, Kind.CRASH, Kind.PAUSE);
         Kind kind = fault == null ? null : fault.kind();
@@ -93,6 +110,9 @@ final class SimTransport implements Transport {
         world.await(null, Math.min(deadline - world.nanos(), kind == Kind.CONNECT_SLOW ? nanos : latency()));
         if (Thread.interrupted()) {
             return WireAnswer.notSent(WireAnswer.STOP_INTERRUPTED, "");
+        }
+        if (world.nanos() >= deadline && scripted) {
+            return WireAnswer.notSent(WireAnswer.STOP_LATE, ""); // a pause; as a refused connection it would use up an attempt
         }
         if (world.nanos() >= deadline) {
             return WireAnswer.notSent(WireAnswer.STOP_TIMEOUT, "connect timed out");
@@ -129,8 +149,8 @@ final class SimTransport implements Transport {
         }
     }
 
-    private static SimProvider.Request sent(WireRequest request) {
-        String url = request.destination().toString();
+    private SimProvider.Request sent(WireRequest request) {
+        String url = urls.getOrDefault(request.destination(), request.destination().toString());
         return new SimProvider.Request(
                 request.method(), url.substring(url.indexOf('/', "http://".length())), header(request, "Waybill-Effect-Id"),
                 header(request, "Idempotency-Key"), request.body());

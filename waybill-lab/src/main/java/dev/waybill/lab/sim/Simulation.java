@@ -2,6 +2,10 @@ package dev.waybill.lab.sim;
 
 import dev.waybill.EngineOptions;
 import dev.waybill.check.Verdict;
+import dev.waybill.lab.program.Actual;
+import dev.waybill.lab.program.Expected;
+import dev.waybill.lab.program.Options;
+import dev.waybill.lab.program.Program;
 import dev.waybill.lab.sim.Fault.Kind;
 import dev.waybill.model.InstanceState;
 import dev.waybill.operate.SequenceCatalog;
@@ -10,12 +14,14 @@ import dev.waybill.store.Queries.EffectFilter;
 import dev.waybill.store.Queries.InstanceFilter;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.UUID;
+import tools.jackson.databind.node.ObjectNode;
 
 /**
  * One seed, one history: engines, store, network, provider and people in one world, first with faults, then without, then the checker.
@@ -28,6 +34,12 @@ public final class Simulation {
     private static final long SAFETY_BOUND = 240 * S;
 
     private static final long LIVENESS_BOUND = 300 * S;
+    /** Generated programs are drawn from so many. */
+    private static final long PROGRAMS = 1_000_000;
+
+    private static final Options GENERATED =
+            Options.of("http_request", SimTransport.ADDRESS + "/do").underFaults().ending().timed(2_000, 6_500).sized(8, 3, 12);
+
     /** Of the checker's properties: what holds although the database has lost commits that it had answered. */
     private static final Set<String> WEAK_PROMISE = Set.of("one-delivery", "once-per-effect", "legal-moves", "gapless-journal", "attempts");
 
@@ -42,6 +54,7 @@ public final class Simulation {
     private final SplittableRandom nemesis;
     private final List<SimNode> nodes = new ArrayList<>();
     private final List<Client> clients = new ArrayList<>();
+    private final Map<String, Program> programsByRun = new HashMap<>();
     private final World.Process outside = new World.Process("people");
     private final Callers callers;
     private final long healAt;
@@ -61,6 +74,7 @@ public final class Simulation {
         this.nemesis = root.split();
         this.callers = new Callers(world, outside, nodes, root.split());
         this.healAt = work.nextLong(5 * S, 40 * S);
+        boolean scripted = work.nextBoolean();
         EngineOptions engine = engine(work);
         boolean fencesItself = work.nextBoolean();
         int size = 1 + work.nextInt(3);
@@ -70,9 +84,9 @@ public final class Simulation {
             provider.weak();
         }
         for (int i = 0; i < size; i++) {
-            nodes.add(new SimNode("n" + (i + 1), world, cluster, plan, tally, provider, engine, root.split(), fencesItself));
+            nodes.add(new SimNode("n" + (i + 1), world, cluster, plan, tally, provider, engine, root.split(), fencesItself, scripted));
         }
-        publish();
+        publish(scripted);
     }
 
     /** Runs it once. */
@@ -89,12 +103,23 @@ public final class Simulation {
         };
     }
 
-    private void publish() {
+    private void publish(boolean scripted) {
         Programs programs = new Programs(work.split());
         SplittableRandom ids = work.split();
         SequenceCatalog catalog = new SequenceCatalog(
                 cluster.store().sequences(), () -> new UUID(ids.nextLong(), ids.nextLong()), handler -> true);
         int count = 1 + work.nextInt(3);
+        for (int i = 0; scripted && i < count; i++) {
+            Program program = Program.of(work.nextLong(PROGRAMS), GENERATED);
+            String order = "order-" + i;
+            catalog.publish("default", program.document());
+            provider.play(order, program.script());
+            clients.add(new Client(callers, tally, work.split(), program.name(), order, program.data(order)));
+            programsByRun.put(order, program);
+        }
+        if (scripted) {
+            return;
+        }
         for (int i = 0; i < count; i++) {
             catalog.publish("default", programs.document("program-" + i, work.nextInt(Programs.SHAPES)));
         }
@@ -249,8 +274,20 @@ public final class Simulation {
     }
 
     private void judge() {
+        List<ObjectNode> dump = Dumped.of(cluster.store(), world.instant());
+        for (Client client : behind ? List.<Client>of() : clients) {
+            Program program = programsByRun.get(client.key());
+            UUID run = client.run();
+            if (program != null && run != null && !client.meddled()) {
+                Actual actual = Actual.of(dump, run.toString(), client.key(), at -> provider.applied(client.key(), at));
+                program.expected()
+                        .check(actual, Expected.Rigour.UNDER_FAULTS)
+                        .forEach(difference -> violations.add("run " + run + " of " + program.name() + ": " + difference));
+                tally.add("programs " + actual.state() + " as computed");
+            }
+        }
         Verdict verdict = Verdict.of(
-                provider.ledger(), List.of(Dumped.of(cluster.store(), world.instant())), callers.journal(), cluster.faults(),
+                provider.ledger(), List.of(dump), callers.journal(), cluster.faults(),
                 Duration.ofMillis(5), true);
         // What was answered and then lost by the database is lost: its weaker promise. That nothing is done twice holds all the same.
         if (behind ? verdict.violated().stream().anyMatch(WEAK_PROMISE::contains) : !verdict.clean()) {
