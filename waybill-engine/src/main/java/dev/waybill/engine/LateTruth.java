@@ -26,7 +26,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
@@ -52,6 +51,7 @@ final class LateTruth {
     private static final long PAUSE_NANOS = 100_000_000L;
     private static final long MAX_PAUSE_NANOS = 2_000_000_000L;
 
+    private final Host host;
     private final Store store;
     private final SequenceCache sequences;
     private final Supplier<UUID> ids;
@@ -62,6 +62,7 @@ final class LateTruth {
     private volatile boolean closing;
 
     LateTruth(
+            Host host,
             Store store,
             SequenceCache sequences,
             Supplier<UUID> ids,
@@ -69,6 +70,7 @@ final class LateTruth {
             Meter meter,
             Recorder recorder,
             Consumer<InstanceKey> wake) {
+        this.host = host;
         this.store = store;
         this.sequences = sequences;
         this.ids = ids;
@@ -94,7 +96,7 @@ final class LateTruth {
                 }
                 LOG.warn("the late answer of effect {} waits for the database: {}", receipt, e.getMessage());
             }
-            LockSupport.parkNanos(pause);
+            host.pause(pause);
             pause = Math.min(pause * 2, MAX_PAUSE_NANOS);
         }
     }
@@ -174,9 +176,9 @@ final class LateTruth {
             LOG.error("the late answer of effect {} has no run to go to ({} is gone): {}", receiptId, instance, outcome);
             return true;
         }
-        RunState state = new RunState(loaded.sequence(), snapshot, EngineJson.read(snapshot.instance().context()), EngineJson::read);
+        RunState state = new RunState(host, loaded.sequence(), snapshot, EngineJson.read(snapshot.instance().context()), EngineJson::read);
         if (sent == null) {
-            RunState walked = new RunState(loaded.sequence(), snapshot, state.context, EngineJson::read);
+            RunState walked = new RunState(host, loaded.sequence(), snapshot, state.context, EngineJson::read);
             sent = Evaluator.find(loaded.sequence(), loaded.stepIds(), walked, path);
             if (sent == null) {
                 LOG.error("the recorded answer of effect {} has no step at {} to go to: {}", receiptId, path, outcome);
@@ -204,7 +206,7 @@ final class LateTruth {
         OutsideMove move = newest && attempt.state().unresolved() && attempt.state().canMoveTo(row.to())
                 ? settling(state, here, attempt, settled, transition)
                 : evidence(state, attempt, row, outcome, transition, actor);
-        OutsideAnswer answer = Certain.outside(store, move);
+        OutsideAnswer answer = Certain.outside(host, store, move);
         if (answer instanceof OutsideAnswer.Applied) {
             meter.count("waybill_late_truth_total", 1, "result", move.journal().isEmpty() ? "evidence" : "settled");
             wake.accept(instance);

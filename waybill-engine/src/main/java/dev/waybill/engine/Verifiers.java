@@ -146,7 +146,7 @@ final class Verifiers {
         }
         return new Question(
                 instance, step, verifier, path, scope, members, attempts, reads, attempt, params, fault, state.nextN(path + schedule),
-                state.nextN(path), state.now(), System.nanoTime(), receipt, retryAbsentIn);
+                state.nextN(path), state.now(), engine.host().nanoTime(), receipt, retryAbsentIn);
     }
 
     private static Verifier verifier(Step step) {
@@ -200,7 +200,7 @@ final class Verifiers {
         OutsideMove move = question.receipt() == null
                 ? healed(question, outcome, verdict, transition, actor)
                 : seen(question, question.receipt(), outcome, verdict, transition, actor);
-        OutsideAnswer answer = Certain.outside(engine.store(), move);
+        OutsideAnswer answer = Certain.outside(engine.host(), engine.store(), move);
         if (answer instanceof OutsideAnswer.Applied) {
             move.journal().forEach(row -> engine.meter().count("waybill_effects_total", 1, "state", row.to().wire(), "kind", "verified"));
             return new Recorded(verdict, true);
@@ -258,7 +258,7 @@ final class Verifiers {
     // --- what is recorded ------------------------------------------------------------------------------------------------------
 
     private OutsideMove healed(Question q, Outcome outcome, Verdict verdict, UUID transition, String actor) {
-        Instant now = q.askedAt().plusNanos(System.nanoTime() - q.askedNanos());
+        Instant now = q.askedAt().plusNanos(engine.host().nanoTime() - q.askedNanos());
         Map.Entry<Reads, Long> after = Healing.after(q.verifier(), q.reads(), verdict, q.members(), q.askedAt(), now);
         Reads reads = after.getKey();
         ReceiptRow newest = q.members().getLast().receipt;

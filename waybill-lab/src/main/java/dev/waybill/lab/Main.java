@@ -3,6 +3,7 @@ package dev.waybill.lab;
 import dev.waybill.lab.bench.BenchCommand;
 import dev.waybill.lab.program.ProgramsCommand;
 import dev.waybill.lab.recorder.RecorderCommand;
+import dev.waybill.lab.sim.SimCommand;
 import dev.waybill.lab.torture.TortureCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -15,6 +16,7 @@ import picocli.CommandLine.Command;
             BenchCommand.class,
             ProgramsCommand.class,
             RecorderCommand.class,
+            SimCommand.class,
             TortureCommand.class
         })
 public final class Main {
