@@ -39,7 +39,9 @@ final class Evaluation implements Jsonata.EntryCallback, Jsonata.ExitCallback {
         /** Anything else that reaches native code. */
         ARGUMENT,
         /** Operand of equality: goes through a double, and undefined is a fair answer. */
-        EQUALITY
+        EQUALITY,
+        /** What is called: data in its place would be printed by the library, to the process's output. */
+        CALLED
     }
 
     private final JsonataAst ast;
@@ -91,6 +93,9 @@ final class Evaluation implements Jsonata.EntryCallback, Jsonata.ExitCallback {
         Role role = ast.role(expression);
         if (role != null) {
             Object value = single(result);
+            if (role == Role.CALLED && isData(value)) {
+                throw stop("EXPRESSION_FAILED", "what is called is data and not a function");
+            }
             if (value instanceof List<?> || value instanceof Map<?, ?>) {
                 spend(MAX_WEIGHT - weigh(value, MAX_WEIGHT, MAX_NESTING) >> 6);
             }
@@ -117,6 +122,16 @@ final class Evaluation implements Jsonata.EntryCallback, Jsonata.ExitCallback {
             return list.isEmpty() ? null : list.getFirst();
         }
         return result;
+    }
+
+    private static boolean isData(@Nullable Object value) {
+        return value == null
+                || value == Jsonata.NULL_VALUE
+                || value instanceof String
+                || value instanceof Number
+                || value instanceof Boolean
+                || value instanceof List<?>
+                || value instanceof Map<?, ?>;
     }
 
     private int weigh(@Nullable Object value, int left, int nesting) {

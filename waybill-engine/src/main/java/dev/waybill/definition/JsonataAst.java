@@ -197,6 +197,7 @@ final class JsonataAst {
 
     private void call(Symbol symbol) {
         Symbol procedure = child(symbol, "procedure");
+        role(procedure, Role.CALLED);
         String function = procedure != null && type(procedure).equals("variable") ? String.valueOf(value(procedure)) : "";
         Role role = NUMERIC.contains(function) ? Role.DOUBLE : QUESTIONS.contains(function) ? Role.ARGUMENT : Role.ITEM;
         for (Symbol argument : children(symbol, "arguments")) {

@@ -218,8 +218,11 @@ public abstract class StoreDifferential {
                     continue;
                 }
                 int n = last.getOrDefault(at, 0) + (random.nextInt(6) == 0 && last.containsKey(at) ? 0 : 1);
-                EffectState to = pick(List.of(
-                        EffectState.COMMITTED, EffectState.UNKNOWN, EffectState.UNKNOWN, EffectState.NOT_APPLIED, EffectState.VERIFIED));
+                List<EffectState> moves = states.get(at).successors().stream().sorted().toList();
+                if (moves.isEmpty()) {
+                    continue;
+                }
+                EffectState to = pick(moves);
                 JournalRow.OutputState output = to != EffectState.COMMITTED
                         ? JournalRow.OutputState.NONE
                         : random.nextInt(3) == 0 ? JournalRow.OutputState.LOST : JournalRow.OutputState.SAVED;
