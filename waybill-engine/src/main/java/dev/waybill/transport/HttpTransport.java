@@ -51,7 +51,7 @@ public final class HttpTransport {
     private final OkHttpClient client;
     private final AddressPolicy policy;
     private final Resolver resolver;
-    private final Consumer<InetSocketAddress> onConnect;
+    private final SocketTap tap;
 
     /** Whom to trust; {@link #system()} unless a test or a private authority says otherwise. */
     public record Tls(SSLSocketFactory sockets, X509TrustManager trust) {
@@ -70,16 +70,29 @@ public final class HttpTransport {
     }
 
     public HttpTransport(AddressPolicy policy) {
-        this(policy, Resolver.SYSTEM, Tls.system(), address -> {});
+        this(policy, SocketTap.NONE);
+    }
+
+    public HttpTransport(AddressPolicy policy, SocketTap tap) {
+        this(policy, Resolver.SYSTEM, Tls.system(), tap);
     }
 
     /**
      * @param onConnect hears of each address right before it is dialled
      */
     public HttpTransport(AddressPolicy policy, Resolver resolver, Tls tls, Consumer<InetSocketAddress> onConnect) {
+        this(policy, resolver, tls, new SocketTap() {
+            @Override
+            public void dialling(InetSocketAddress address) {
+                onConnect.accept(address);
+            }
+        });
+    }
+
+    private HttpTransport(AddressPolicy policy, Resolver resolver, Tls tls, SocketTap tap) {
         this.policy = policy;
         this.resolver = resolver;
-        this.onConnect = onConnect;
+        this.tap = tap;
         this.client = new OkHttpClient.Builder()
                 .retryOnConnectionFailure(false)
                 .followRedirects(false)
@@ -115,7 +128,7 @@ public final class HttpTransport {
         if (!request.destination().resolved()) {
             return WireAnswer.notSent(WireAnswer.STOP_UNREACHABLE, "the host name does not resolve");
         }
-        Wire wire = new Wire(request, onConnect);
+        Wire wire = new Wire(request, tap);
         Answer answer = new Answer();
         long started = System.nanoTime();
         Call call;
