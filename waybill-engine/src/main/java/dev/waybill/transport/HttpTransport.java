@@ -3,7 +3,6 @@ package dev.waybill.transport;
 import dev.waybill.transport.WireAnswer.Completeness;
 import dev.waybill.transport.WireAnswer.Phase;
 import java.io.IOException;
-import java.net.InetSocketAddress;
 import java.net.Proxy;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
@@ -13,7 +12,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocketFactory;
 import javax.net.ssl.TrustManagerFactory;
@@ -78,18 +76,9 @@ public final class HttpTransport {
     }
 
     /**
-     * @param onConnect hears of each address right before it is dialled
+     * @param tap hears of each address right before it is dialled
      */
-    public HttpTransport(AddressPolicy policy, Resolver resolver, Tls tls, Consumer<InetSocketAddress> onConnect) {
-        this(policy, resolver, tls, new SocketTap() {
-            @Override
-            public void dialling(InetSocketAddress address) {
-                onConnect.accept(address);
-            }
-        });
-    }
-
-    private HttpTransport(AddressPolicy policy, Resolver resolver, Tls tls, SocketTap tap) {
+    public HttpTransport(AddressPolicy policy, Resolver resolver, Tls tls, SocketTap tap) {
         this.policy = policy;
         this.resolver = resolver;
         this.tap = tap;

@@ -10,11 +10,12 @@ import java.net.Socket;
  * Sees each connection of the transport below everything that judges it: for tests that cut, count or stop at exact bytes. For TLS it
  * sees what is encrypted. All methods run on the call's thread.
  */
+@FunctionalInterface
 public interface SocketTap {
-    SocketTap NONE = new SocketTap() {};
+    SocketTap NONE = address -> {};
 
     /** Right before the address is dialled. */
-    default void dialling(InetSocketAddress address) {}
+    void dialling(InetSocketAddress address);
 
     default void connected(Socket socket) throws IOException {}
 

@@ -289,14 +289,17 @@ public final class SqliteStore implements Store {
         }
     }
 
-    /** A read of one moment. */
+    /** A read of one moment. Whatever fails, its end is tried: a connection left in a transaction would refuse every later read. */
     private <T> T read(Transaction<T> transaction) {
         return readers.call(db -> {
             db.execute("BEGIN");
             try {
-                return transaction.run(db, now());
-            } finally {
+                T answer = transaction.run(db, now());
                 db.execute("COMMIT");
+                return answer;
+            } catch (Throwable e) {
+                rollback(db, e);
+                throw e;
             }
         });
     }

@@ -1,0 +1,125 @@
+package dev.waybill.lab.points;
+
+import dev.waybill.model.EffectState;
+import dev.waybill.store.Commit;
+import dev.waybill.store.Queries;
+import dev.waybill.store.SequenceStore;
+import dev.waybill.store.Store;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Names what the store does. Verbs of one machine run one after the other, so that every statement, on whatever thread of the store, is
+ * the n-th of a known verb: that makes a point the same point in the next run. What people read is not counted.
+ */
+final class Verbs {
+    private static final Set<String> UNCOUNTED = Set.of("description", "queries", "sequences", "close", "onNotification");
+
+    private final Machine machine;
+    private final ReentrantLock one = new ReentrantLock();
+    private final ConcurrentLinkedQueue<UUID> nodes = new ConcurrentLinkedQueue<>();
+    private volatile @Nullable String verb;
+    private int statements;
+
+    Verbs(Machine machine) {
+        this.machine = machine;
+    }
+
+    /** The incarnations that this machine registered or meant to. */
+    List<UUID> nodes() {
+        return List.copyOf(nodes);
+    }
+
+    /** The name of the next statement, or null when it is nobody's. */
+    synchronized @Nullable String statement(String what) {
+        String now = verb;
+        return now == null ? null : now + "." + ++statements + ":" + what;
+    }
+
+    private synchronized void begin(@Nullable String name) {
+        verb = name;
+        statements = 0;
+    }
+
+    Store over(Store raw) {
+        Queries queries = serial(Queries.class, raw.queries(), false);
+        SequenceStore sequences = serial(SequenceStore.class, raw.sequences(), false);
+        Store counted = serial(Store.class, raw, true);
+        return (Store) Proxy.newProxyInstance(Verbs.class.getClassLoader(), new Class<?>[] {Store.class}, (self, method, args) ->
+                switch (method.getName()) {
+                    case "queries" -> queries;
+                    case "sequences" -> sequences;
+                    // No hints: nothing depends on them, and a connection that listens would answer to no verb.
+                    case "onNotification" -> null;
+                    case "close", "description" -> invoke(raw, method, args);
+                    default -> {
+                        if (method.getName().equals("registerNode")) {
+                            nodes.add((UUID) args[0]);
+                        }
+                        yield invoke(counted, method, args);
+                    }
+                });
+    }
+
+    private <T> T serial(Class<T> type, T raw, boolean counted) {
+        return type.cast(Proxy.newProxyInstance(Verbs.class.getClassLoader(), new Class<?>[] {type}, (self, method, args) -> {
+            if (machine.isDead()) {
+                throw machine.rest();
+            }
+            one.lock();
+            try {
+                begin(counted && !UNCOUNTED.contains(method.getName()) ? name(method, args) : null);
+                Object answer = invoke(raw, method, args);
+                if (machine.isDead()) {
+                    throw machine.rest();
+                }
+                return answer;
+            } catch (RuntimeException e) {
+                if (machine.isDead()) {
+                    throw machine.rest();
+                }
+                throw e;
+            } finally {
+                begin(null);
+                one.unlock();
+            }
+        }));
+    }
+
+    private String name(Method method, Object[] args) {
+        String name = method.getName().equals("commit") ? "commit" + tags((List<?>) args[1]) : method.getName();
+        return name + "#" + machine.next(name);
+    }
+
+    /** What a batch carries: {@code -settle}, {@code -unknown}, {@code -intent}, {@code -release}. */
+    private static String tags(List<?> batch) {
+        Set<String> tags = new TreeSet<>();
+        for (Object one : batch) {
+            Commit commit = (Commit) one;
+            commit.settles().forEach(row -> tags.add(row.to() == EffectState.UNKNOWN ? "-unknown" : "-settle"));
+            if (!commit.intents().isEmpty()) {
+                tags.add("-intent");
+            }
+            if (commit.release() != null) {
+                tags.add("-release");
+            }
+        }
+        return String.join("", tags);
+    }
+
+    private static @Nullable Object invoke(Object raw, Method method, Object @Nullable [] args) throws Throwable {
+        try {
+            return method.invoke(raw, args);
+        } catch (InvocationTargetException e) {
+            throw e.getCause();
+        }
+    }
+}
