@@ -99,6 +99,11 @@ final class Machine implements CrashPoints {
         return List.copyOf(points);
     }
 
+    /** Takes back points that are none. */
+    synchronized void forget(String prefix) {
+        points.removeIf(point -> point.startsWith(prefix));
+    }
+
     /** From now on nothing happens to it and nothing is counted. */
     synchronized void calm() {
         counting = false;

@@ -129,7 +129,7 @@ final class Trial {
             engines.add(engine);
             CompletableFuture<RunView> seen = new CompletableFuture<>();
             String name = order + "-" + life;
-            Thread.ofVirtual().name("lab-client").start(() -> work(machine, name, engine, seen));
+            Thread.ofVirtual().name(Verbs.PEOPLE).start(() -> work(machine, name, engine, seen));
             RunView end;
             try {
                 end = (RunView) CompletableFuture.anyOf(seen, machine.died()).thenApply(any -> any instanceof RunView view ? view : null)
