@@ -9,6 +9,8 @@ import dev.waybill.store.sqlite.SqliteConfig;
 import dev.waybill.store.sqlite.SqliteStore;
 import dev.waybill.test.FakeProvider;
 import dev.waybill.test.TestPostgres;
+import dev.waybill.transport.AddressPolicy;
+import dev.waybill.transport.HttpTransport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -101,6 +103,7 @@ final class Enumeration implements AutoCloseable {
             Waybill.Builder builder = postgres
                     ? Waybill.url(ground.url())
                     : Waybill.store(new SqliteStore(SqliteConfig.of(own.resolve("template.db")), ground.clock()));
+            mutant.engine().change(builder, new HttpTransport(AddressPolicy.fromConfig(List.of(), false)));
             try (Waybill publisher = builder.options(EngineOptions.DEFAULT.withCommitters(1)).open()) {
                 scenarios.forEach(one -> publisher.sequences().publish("default", mutant.document().apply(one.document())));
             }

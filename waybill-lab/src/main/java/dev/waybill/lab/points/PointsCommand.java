@@ -39,6 +39,9 @@ public final class PointsCommand implements Callable<Integer> {
     @Option(names = "--pairs", description = "also a second crash at every point of every recovery")
     private boolean pairs;
 
+    @Option(names = "--no-errors", description = "crashes only")
+    private boolean noErrors;
+
     @Option(names = "--pair-minutes", description = "begin no further pair after this; they are taken in random order; default: all")
     private @Nullable Double pairMinutes;
 
@@ -59,10 +62,9 @@ public final class PointsCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, SQLException {
-        if (!log && LoggerFactory.getLogger("dev.waybill") instanceof ch.qos.logback.classic.Logger logger) {
-            logger.setLevel(ch.qos.logback.classic.Level.OFF); // the dead make noise
+        if (!log) {
+            quiet();
         }
-        quietDeaths();
         PrintWriter out = spec.commandLine().getOut();
         boolean postgres = store.equals("postgres");
         List<Scenario> scenarios = names.isEmpty() ? Scenario.ALL : names.stream().map(Scenario::named).toList();
@@ -80,7 +82,9 @@ public final class PointsCommand implements Callable<Integer> {
                 outcomes.addAll(clean);
                 List<Outcome> singles = timed(out, "crashes", () -> enumeration.singles(clean));
                 outcomes.addAll(singles);
-                outcomes.addAll(timed(out, "errors", () -> enumeration.errors(clean, postgres)));
+                if (!noErrors) {
+                    outcomes.addAll(timed(out, "errors", () -> enumeration.errors(clean, postgres)));
+                }
                 if (pairs) {
                     List<Enumeration.Task> tasks = Enumeration.pairs(singles, seed);
                     planned = tasks.size();
@@ -94,16 +98,20 @@ public final class PointsCommand implements Callable<Integer> {
         return books.isEmpty() && outcomes.stream().allMatch(Outcome::holds) ? 0 : 1;
     }
 
-    /** A thread of a dead process ends with {@link Machine.Killed}, which is nobody's business. */
-    static void quietDeaths() {
+    /** Engines log what a broken world does to them, and a thread of a dead process ends with {@link Machine.Killed}: nobody's business. */
+    static void quiet() {
+        if (LoggerFactory.getLogger("dev.waybill") instanceof ch.qos.logback.classic.Logger logger) {
+            logger.setLevel(ch.qos.logback.classic.Level.OFF);
+        }
         Thread.UncaughtExceptionHandler before = Thread.getDefaultUncaughtExceptionHandler();
         Thread.setDefaultUncaughtExceptionHandler((thread, thrown) -> {
-            if (!(thrown instanceof Machine.Killed)) {
-                if (before != null) {
-                    before.uncaughtException(thread, thrown);
-                } else {
-                    thrown.printStackTrace();
-                }
+            if (thrown instanceof Machine.Killed) {
+                return;
+            }
+            if (before != null) {
+                before.uncaughtException(thread, thrown);
+            } else {
+                thrown.printStackTrace();
             }
         });
     }

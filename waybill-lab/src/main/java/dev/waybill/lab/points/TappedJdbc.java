@@ -61,6 +61,9 @@ final class TappedJdbc {
 
     /** The statement's first word, or two where one says little. */
     private static String keyword(String sql) {
+        if (sql.contains("'plan_cache_mode'")) {
+            return "START_UP";
+        }
         String[] words = sql.strip().split("[\\s(;]+", 3);
         boolean alone = words.length == 1 || Set.of("WITH", "COMMIT", "SELECT", "INSERT", "UPDATE", "DELETE").contains(words[0].toUpperCase(Locale.ROOT));
         return (alone ? words[0] : words[0] + "_" + words[1]).toUpperCase(Locale.ROOT);

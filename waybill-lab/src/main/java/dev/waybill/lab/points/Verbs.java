@@ -39,10 +39,20 @@ final class Verbs {
         return List.copyOf(nodes);
     }
 
-    /** The name of the next statement, or null when it is nobody's. */
+    /**
+     * The name of the next statement, or null when it is nobody's. Which verb first needs a connection is chance: connecting has a name
+     * of its own.
+     */
     synchronized @Nullable String statement(String what) {
         String now = verb;
-        return now == null ? null : now + "." + ++statements + ":" + what;
+        if (now == null) {
+            return null;
+        }
+        return switch (what) {
+            case "CONNECT" -> "connect#" + machine.next("connect") + ":CONNECT";
+            case "START_UP" -> "connect#" + machine.next("start_up") + ":START_UP";
+            default -> now + "." + ++statements + ":" + what;
+        };
     }
 
     private synchronized void begin(@Nullable String name) {
@@ -104,9 +114,14 @@ final class Verbs {
         return method.getName().equals("load") && Thread.currentThread().getName().equals(PEOPLE);
     }
 
-    /** A poll that took nothing is the poll before it over again, as often as time allows: only the first is a point. */
+    /** A poll or sweep that found nothing is the one before it over again, as often as time allows: only the first is a point. */
     private static boolean idle(String name, @Nullable Object answer) {
-        boolean nothing = name.startsWith("claim#") ? List.of().equals(answer) : name.startsWith("millisUntilNextDue#");
+        boolean nothing = switch (name.substring(0, name.indexOf('#'))) {
+            case "claim" -> List.of().equals(answer);
+            case "fenceAndFree" -> Integer.valueOf(0).equals(answer);
+            case "millisUntilNextDue", "historyId" -> true;
+            default -> false;
+        };
         return nothing && !name.endsWith("#1");
     }
 
