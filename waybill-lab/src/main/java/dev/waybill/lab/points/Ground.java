@@ -31,6 +31,9 @@ interface Ground extends AutoCloseable {
     /** Whether each trial has a database of its own. */
     boolean fresh();
 
+    /** Whether a claim would take something now. */
+    boolean due(Store raw) throws SQLException;
+
     /** What the database holds now that only a crash leaves: a claim, or a run that is due. For the account of windows. */
     Left left() throws SQLException;
 

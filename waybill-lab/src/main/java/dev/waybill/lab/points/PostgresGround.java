@@ -144,9 +144,15 @@ final class PostgresGround implements Ground {
         return false;
     }
 
+    /** Over the ground's own connection: the store's would be opened for it. */
+    @Override
+    public boolean due(Store raw) throws SQLException {
+        return left().due() > 0;
+    }
+
     @Override
     public Left left() throws SQLException {
-        return Lefts.read(own, "next_fire_at IS NOT NULL");
+        return Lefts.read(own, "next_fire_at <= now()");
     }
 
     @Override

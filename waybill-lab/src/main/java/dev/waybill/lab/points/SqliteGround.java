@@ -114,6 +114,11 @@ final class SqliteGround implements Ground {
     }
 
     @Override
+    public boolean due(Store raw) {
+        return raw.millisUntilNextDue(Duration.ofMillis(1)) == 0;
+    }
+
+    @Override
     public Left left() throws SQLException {
         // In a copy: opening and closing the file folds its log into it, and the next machine is to find it as it was left.
         Path look = directory.resolve("trial-" + trials + ".db.look" + lives);

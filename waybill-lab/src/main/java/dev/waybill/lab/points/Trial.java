@@ -184,7 +184,7 @@ final class Trial {
     }
 
     private Waybill open(Machine machine, String name) {
-        Verbs verbs = new Verbs(machine);
+        Verbs verbs = new Verbs(machine, bench.ground);
         Store raw = bench.ground.open(machine, verbs);
         stores.add(raw);
         Store store = bench.mutant.store().apply(verbs.over(raw));
@@ -206,7 +206,7 @@ final class Trial {
         Instant now = bench.ground.clock().instant();
         strikes.add(Json.NODES.objectNode().put("at", now.toString()).put("until", now.toString()).put("kind", "kill").put("node", name));
         String point = machine.fault() == null ? "" : machine.fault().point();
-        lefts.add(point.startsWith("claim#") ? bench.ground.left() : new Ground.Left(0, 0));
+        lefts.add(point.startsWith("claim-") ? bench.ground.left() : new Ground.Left(0, 0));
         // What it held open is closed: whoever waits at the provider gets on.
         bench.provider.releaseAll();
     }

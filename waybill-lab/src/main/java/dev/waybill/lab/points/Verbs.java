@@ -8,6 +8,7 @@ import dev.waybill.store.Store;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.sql.SQLException;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -25,13 +26,15 @@ final class Verbs {
     static final String PEOPLE = "lab-client";
 
     private final Machine machine;
+    private final Ground ground;
     private final ReentrantLock one = new ReentrantLock();
     private final ConcurrentLinkedQueue<UUID> nodes = new ConcurrentLinkedQueue<>();
     private volatile @Nullable String verb;
     private int statements;
 
-    Verbs(Machine machine) {
+    Verbs(Machine machine, Ground ground) {
         this.machine = machine;
+        this.ground = ground;
     }
 
     /** The incarnations that this machine registered or meant to. */
@@ -87,7 +90,7 @@ final class Verbs {
             }
             one.lock();
             try {
-                String name = counted && !looks(method) ? name(method, args) : null;
+                String name = counted && !looks(method) ? name((Store) raw, method, args) : null;
                 begin(name);
                 Object answer = invoke(raw, method, args);
                 if (name != null && idle(name, answer)) {
@@ -117,16 +120,19 @@ final class Verbs {
     /** A poll or sweep that found nothing is the one before it over again, as often as time allows: only the first is a point. */
     private static boolean idle(String name, @Nullable Object answer) {
         boolean nothing = switch (name.substring(0, name.indexOf('#'))) {
-            case "claim" -> List.of().equals(answer);
             case "fenceAndFree" -> Integer.valueOf(0).equals(answer);
-            case "millisUntilNextDue", "historyId" -> true;
+            case "claim-idle", "millisUntilNextDue", "historyId" -> true;
             default -> false;
         };
         return nothing && !name.endsWith("#1");
     }
 
-    private String name(Method method, Object[] args) {
-        String name = method.getName().equals("commit") ? "commit" + tags((List<?>) args[1]) : method.getName();
+    private String name(Store raw, Method method, Object[] args) throws SQLException {
+        String name = switch (method.getName()) {
+            case "commit" -> "commit" + tags((List<?>) args[1]);
+            case "claim" -> ground.due(raw) ? "claim-due" : "claim-idle";
+            default -> method.getName();
+        };
         return name + "#" + machine.next(name);
     }
 

@@ -19,8 +19,8 @@ final class Windows {
     private static final String COMMITS = "(COMMIT|WITH)";
 
     private static final List<Window> ALL = List.of(
-            new Window("W01", "before the claim commits", (point, left) -> point.matches("claim#.*:before") && left.due() > 0),
-            new Window("W02", "claim committed, answer lost", (point, left) -> point.matches("claim#.*:after") && left.claimed() > 0),
+            new Window("W01", "before the claim commits", (point, left) -> point.matches("claim-due#.*:before") && left.due() > 0),
+            new Window("W02", "claim committed, answer lost", (point, left) -> point.matches("claim-due#.*:after") && left.claimed() > 0),
             point("W03", "params resolved", "at:BEFORE_INTENT:.*"),
             point("W04", "intent sent to the database", "commit[^#]*-intent.*:" + COMMITS + ":before"),
             point("W05", "intent committed, answer lost", "commit[^#]*-intent.*:" + COMMITS + ":after"),
