@@ -22,7 +22,10 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.LinkedHashSet;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -30,6 +33,9 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
@@ -40,6 +46,9 @@ import tools.jackson.databind.JsonNode;
 final class Enumeration implements AutoCloseable {
     /** A point that depends on timing (a poll, a look-up) may not be passed the next time; then the trial is made again. */
     private static final int TRIES = 3;
+
+    /** A verb's n-th statement. */
+    private static final Pattern STATEMENT = Pattern.compile("([a-zA-Z-]+#\\d+)\\.(\\d+):.*");
 
     private final List<Worker> workers = new ArrayList<>();
     private final ExecutorService burials = Executors.newVirtualThreadPerTaskExecutor();
@@ -147,17 +156,47 @@ final class Enumeration implements AutoCloseable {
         return postgres || point.startsWith("wire:") || point.endsWith(":before") || point.endsWith(":COMMIT:after");
     }
 
-    /** All ordered pairs: a second crash at each point that the recovery from the first one passed. In random order, for a limit. */
-    static List<Task> pairs(List<Outcome> singles, long seed) {
+    /**
+     * All ordered pairs: a second crash at each point that the recovery from the first one passed. In random order, for a limit.
+     *
+     * @param distinct leave out, first and second, what only repeats another one: dying inside a transaction is the same wherever in it,
+     *                 and so is dying before a verb's first statement and after the one before it
+     */
+    static List<Task> pairs(List<Outcome> clean, List<Outcome> singles, boolean distinct, long seed) {
+        Map<String, Set<String>> firsts = new HashMap<>();
+        clean.forEach(one -> firsts.put(one.scenario().name(), kept(points(one, 0), distinct)));
         List<Task> tasks = new ArrayList<>();
         for (Outcome one : singles) {
-            if (one.points().size() > 1) {
-                points(one, 1).forEach(
-                        point -> tasks.add(new Task(one.scenario(), List.of(one.faults().getFirst(), new Fault(point, Kind.CRASH)))));
+            Fault first = one.faults().getFirst();
+            if (one.points().size() > 1 && firsts.getOrDefault(one.scenario().name(), Set.of()).contains(first.point())) {
+                kept(points(one, 1), distinct)
+                        .forEach(point -> tasks.add(new Task(one.scenario(), List.of(first, new Fault(point, Kind.CRASH)))));
             }
         }
         Collections.shuffle(tasks, new Random(seed));
         return tasks;
+    }
+
+    /** Of each verb of the store the points around its last statement, which commits it, and what is no statement of a verb. */
+    private static Set<String> kept(LinkedHashSet<String> points, boolean distinct) {
+        if (!distinct) {
+            return points;
+        }
+        Map<String, Integer> last = new HashMap<>();
+        points.forEach(point -> {
+            Matcher statement = STATEMENT.matcher(point);
+            if (statement.matches()) {
+                last.merge(statement.group(1), Integer.parseInt(statement.group(2)), Math::max);
+            }
+        });
+        return points.stream()
+                .filter(point -> {
+                    Matcher statement = STATEMENT.matcher(point);
+                    return statement.matches()
+                            ? Integer.valueOf(statement.group(2)).equals(last.get(statement.group(1)))
+                            : !point.startsWith("connect#");
+                })
+                .collect(Collectors.toCollection(LinkedHashSet::new));
     }
 
     private static LinkedHashSet<String> points(Outcome outcome, int life) {

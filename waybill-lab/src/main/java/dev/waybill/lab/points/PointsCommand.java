@@ -39,6 +39,9 @@ public final class PointsCommand implements Callable<Integer> {
     @Option(names = "--pairs", description = "also a second crash at every point of every recovery")
     private boolean pairs;
 
+    @Option(names = "--distinct", description = "of the pairs leave out those that only repeat another: inside one transaction every point is the same")
+    private boolean distinct;
+
     @Option(names = "--no-errors", description = "crashes only")
     private boolean noErrors;
 
@@ -86,7 +89,7 @@ public final class PointsCommand implements Callable<Integer> {
                     outcomes.addAll(timed(out, "errors", () -> enumeration.errors(clean, postgres)));
                 }
                 if (pairs) {
-                    List<Enumeration.Task> tasks = Enumeration.pairs(singles, seed);
+                    List<Enumeration.Task> tasks = Enumeration.pairs(clean, singles, distinct, seed);
                     planned = tasks.size();
                     Duration limit = pairMinutes == null ? null : Duration.ofMillis((long) (pairMinutes * 60_000));
                     outcomes.addAll(timed(out, "pairs of " + planned, () -> enumeration.all(tasks, limit)));
