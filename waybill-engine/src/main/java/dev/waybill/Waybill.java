@@ -163,6 +163,7 @@ public final class Waybill implements AutoCloseable {
         private long recorderBytes = Flights.DEFAULT_BYTES;
         private boolean withoutRecorder;
         private CrashPoints points = CrashPoints.NONE;
+        private @Nullable HttpTransport transport;
         private InstantSource wall = InstantSource.system();
         private RandomGenerator random = new java.security.SecureRandom();
         private int mostCommitters = Integer.MAX_VALUE;
@@ -256,8 +257,15 @@ public final class Waybill implements AutoCloseable {
             return folder == null || withoutRecorder ? null : Flights.in(folder, store, recorderBytes).orElse(null);
         }
 
+        /** The client of http_request; {@link #allowAddresses} does not apply to it. */
+        public Builder transport(HttpTransport transport) {
+            this.transport = transport;
+            return this;
+        }
+
         private Handlers handlers() {
-            Handlers handlers = new Handlers(new HttpTransport(AddressPolicy.fromConfig(allowed, false)), wall);
+            HttpTransport client = transport != null ? transport : new HttpTransport(AddressPolicy.fromConfig(allowed, false));
+            Handlers handlers = new Handlers(client, wall);
             registered.forEach(entry -> handlers.register(entry.getKey(), entry.getValue()));
             return handlers;
         }

@@ -3,7 +3,6 @@ package dev.waybill.transport;
 import dev.waybill.transport.WireAnswer.Completeness;
 import dev.waybill.transport.WireAnswer.Phase;
 import java.io.IOException;
-import java.net.InetSocketAddress;
 import java.net.Proxy;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
@@ -56,7 +55,7 @@ public final class HttpTransport implements Transport {
     private final OkHttpClient client;
     private final AddressPolicy policy;
     private final Resolver resolver;
-    private final Consumer<InetSocketAddress> onConnect;
+    private final SocketTap tap;
 
     /** Whom to trust; {@link #system()} unless a test or a private authority says otherwise. */
     public record Tls(SSLSocketFactory sockets, X509TrustManager trust) {
@@ -75,16 +74,20 @@ public final class HttpTransport implements Transport {
     }
 
     public HttpTransport(AddressPolicy policy) {
-        this(policy, Resolver.SYSTEM, Tls.system(), address -> {});
+        this(policy, SocketTap.NONE);
+    }
+
+    public HttpTransport(AddressPolicy policy, SocketTap tap) {
+        this(policy, Resolver.SYSTEM, Tls.system(), tap);
     }
 
     /**
-     * @param onConnect hears of each address right before it is dialled
+     * @param tap hears of each address right before it is dialled
      */
-    public HttpTransport(AddressPolicy policy, Resolver resolver, Tls tls, Consumer<InetSocketAddress> onConnect) {
+    public HttpTransport(AddressPolicy policy, Resolver resolver, Tls tls, SocketTap tap) {
         this.policy = policy;
         this.resolver = resolver;
-        this.onConnect = onConnect;
+        this.tap = tap;
         this.client = new OkHttpClient.Builder()
                 .retryOnConnectionFailure(false)
                 .followRedirects(false)
@@ -116,7 +119,7 @@ public final class HttpTransport implements Transport {
         if (!request.destination().resolved()) {
             return WireAnswer.notSent(WireAnswer.STOP_UNREACHABLE, "the host name does not resolve");
         }
-        Wire wire = new Wire(request, onConnect);
+        Wire wire = new Wire(request, tap);
         Answer answer = new Answer();
         long started = System.nanoTime();
         Call call;

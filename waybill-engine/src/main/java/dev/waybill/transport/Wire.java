@@ -12,7 +12,6 @@ import java.net.SocketAddress;
 import java.net.UnknownHostException;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Consumer;
 import javax.net.SocketFactory;
 import okhttp3.Dns;
 
@@ -26,7 +25,7 @@ import okhttp3.Dns;
 final class Wire implements Dns {
     private final Destination destination;
     private final WireRequest request;
-    private final Consumer<InetSocketAddress> onConnect;
+    private final SocketTap tap;
     private final AtomicBoolean permit = new AtomicBoolean(true);
     private final AnswerHead head = new AnswerHead();
     private boolean offered;
@@ -34,10 +33,10 @@ final class Wire implements Dns {
     private boolean refused;
     private boolean ended;
 
-    Wire(WireRequest request, Consumer<InetSocketAddress> onConnect) {
+    Wire(WireRequest request, SocketTap tap) {
         this.request = request;
         this.destination = request.destination();
-        this.onConnect = onConnect;
+        this.tap = tap;
     }
 
     WireRequest request() {
@@ -160,21 +159,22 @@ final class Wire implements Dns {
         @Override
         public void connect(SocketAddress endpoint, int timeoutMillis) throws IOException {
             check(endpoint);
-            onConnect.accept((InetSocketAddress) endpoint);
+            tap.dialling((InetSocketAddress) endpoint);
             super.connect(endpoint, timeoutMillis);
             check(getRemoteSocketAddress());
             setTcpNoDelay(true);
+            tap.connected(this);
         }
 
         @Override
         public InputStream getInputStream() throws IOException {
-            InputStream in = super.getInputStream();
+            InputStream in = tap.in(this, super.getInputStream());
             return destination.url().isHttps() ? in : tapped(in);
         }
 
         @Override
         public OutputStream getOutputStream() throws IOException {
-            OutputStream out = super.getOutputStream();
+            OutputStream out = tap.out(this, super.getOutputStream());
             return destination.url().isHttps() ? out : tapped(out, this);
         }
     }

@@ -222,6 +222,11 @@ public final class FakeProvider implements AutoCloseable {
         return (int) applications.stream().filter(fits).count();
     }
 
+    /** True when {@code made} connections have come so far and all of them have ended: what it was sent it has dealt with. */
+    public boolean idleAfter(long made) {
+        return connections.get() >= made && sockets.isEmpty();
+    }
+
     /** Complete requests in order of arrival. */
     public synchronized List<Delivery> deliveries() {
         return List.copyOf(deliveries);

@@ -32,6 +32,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.sqlite.SQLiteConfig;
 import org.sqlite.SQLiteDataSource;
@@ -53,6 +54,7 @@ public final class SqliteStore implements Store {
     private final SqliteConfig config;
     private final Path file;
     private final InstantSource clock;
+    private final UnaryOperator<Connection> tap;
     private final EngineLock lock;
     private final Lane writer;
     private final Lane readers;
@@ -78,8 +80,18 @@ public final class SqliteStore implements Store {
      *                          a later release wrote it
      */
     public SqliteStore(SqliteConfig config, InstantSource clock) {
+        this(config, clock, UnaryOperator.identity());
+    }
+
+    /**
+     * As {@link #SqliteStore(SqliteConfig, InstantSource)}.
+     *
+     * @param tap sees every connection before it is used: for tests that count, cut or stop at a call
+     */
+    public SqliteStore(SqliteConfig config, InstantSource clock, UnaryOperator<Connection> tap) {
         this.config = config;
         this.clock = clock;
+        this.tap = tap;
         this.file = real(config.file());
         EngineLock taken = null;
         Lane opened = null;
@@ -133,7 +145,7 @@ public final class SqliteStore implements Store {
         pragmas.setGetGeneratedKeys(false);
         SQLiteDataSource source = new SQLiteDataSource(pragmas);
         source.setUrl("jdbc:sqlite:" + file);
-        Connection connection = source.getConnection();
+        Connection connection = tap.apply(source.getConnection());
         Db db = new Db(connection);
         try {
             db.execute("PRAGMA foreign_keys = OFF");
@@ -277,14 +289,17 @@ public final class SqliteStore implements Store {
         }
     }
 
-    /** A read of one moment. */
+    /** A read of one moment. Whatever fails, its end is tried: a connection left in a transaction would refuse every later read. */
     private <T> T read(Transaction<T> transaction) {
         return readers.call(db -> {
             db.execute("BEGIN");
             try {
-                return transaction.run(db, now());
-            } finally {
+                T answer = transaction.run(db, now());
                 db.execute("COMMIT");
+                return answer;
+            } catch (Throwable e) {
+                rollback(db, e);
+                throw e;
             }
         });
     }

@@ -13,12 +13,17 @@ import dev.waybill.store.StoreLab.Owned;
 import dev.waybill.store.TickingClock;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.PreparedStatement;
 import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
@@ -26,6 +31,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -48,6 +54,49 @@ class SqliteStoreTest {
             assertThat(e.getMessage()).contains(part);
             assertThat(e.next()).isNotBlank();
         });
+    }
+
+    @Test
+    void aReadThatFailsAtItsEndLeavesItsConnectionFitForTheNext() {
+        AtomicInteger commitsToFail = new AtomicInteger();
+        SqliteConfig oneReader = new SqliteConfig(directory.resolve("w.db"), true, 1);
+        try (SqliteStore store = new SqliteStore(oneReader, InstantSource.system(), raw -> failing(raw, commitsToFail))) {
+            store.migrate();
+            InstanceKey nobody = new InstanceKey("t", UUID.randomUUID());
+            commitsToFail.set(1);
+            assertThatThrownBy(() -> store.load(nobody)).isInstanceOf(StoreException.class);
+            assertThat(store.load(nobody)).isEmpty();
+        }
+    }
+
+    /** A connection whose next COMMITs fail without having been tried. */
+    private static Connection failing(Connection raw, AtomicInteger commits) {
+        return through(Connection.class, raw, (method, arguments) -> {
+            Object answer = method.invoke(raw, arguments);
+            return method.getName().equals("prepareStatement") && arguments[0].equals("COMMIT")
+                    ? through(PreparedStatement.class, (PreparedStatement) answer, (inner, with) -> {
+                        if (inner.getName().equals("execute") && commits.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+                            throw new SQLException("no memory");
+                        }
+                        return inner.invoke(answer, with);
+                    })
+                    : answer;
+        });
+    }
+
+    private interface Through {
+        Object call(Method method, Object[] arguments) throws Exception;
+    }
+
+    private static <T> T through(Class<T> type, T raw, Through through) {
+        return type.cast(Proxy.newProxyInstance(
+                SqliteStoreTest.class.getClassLoader(), new Class<?>[] {type}, (self, method, arguments) -> {
+                    try {
+                        return through.call(method, arguments);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                }));
     }
 
     @Test
