@@ -39,6 +39,7 @@ public final class FakeProvider implements AutoCloseable {
     private final Ledger ledger;
     private final boolean deleteLedger;
     private final PaymentsApi api;
+    private final @Nullable Function<Delivery, String> witness;
     private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
     private final Map<Long, CountDownLatch> releases = new ConcurrentHashMap<>();
     private final List<Consumer<Delivery>> bookedHooks = new CopyOnWriteArrayList<>();
@@ -54,8 +55,11 @@ public final class FakeProvider implements AutoCloseable {
     private final List<Delivery> deliveries = new ArrayList<>();
     private final List<Delivery> applications = new ArrayList<>();
 
-    private FakeProvider(int port, Ledger ledger, boolean deleteLedger, boolean honoursKeys) throws IOException {
+    private FakeProvider(
+            int port, Ledger ledger, boolean deleteLedger, boolean honoursKeys, @Nullable Function<Delivery, String> witness)
+            throws IOException {
         this.ledger = ledger;
+        this.witness = witness;
         this.deleteLedger = deleteLedger;
         this.api = new PaymentsApi(honoursKeys);
         this.acceptor = new Acceptor(port, this::accepted);
@@ -75,6 +79,7 @@ public final class FakeProvider implements AutoCloseable {
         private int port;
         private @Nullable Path ledger;
         private boolean honoursKeys;
+        private @Nullable Function<Delivery, String> witness;
         private InstantSource clock = InstantSource.system();
 
         private Builder() {}
@@ -97,6 +102,12 @@ public final class FakeProvider implements AutoCloseable {
             return this;
         }
 
+        /** Looks at the sender's own books when a request has arrived and before anything is done; what it says is in the ledger's line. */
+        public Builder witness(Function<Delivery, String> look) {
+            this.witness = look;
+            return this;
+        }
+
         /** Stamps the ledger. */
         public Builder clock(InstantSource source) {
             this.clock = source;
@@ -109,7 +120,7 @@ public final class FakeProvider implements AutoCloseable {
                 Path file = ledger != null ? ledger : Files.createTempFile("acme-pay-", ".jsonl");
                 var opened = new Ledger(file, clock);
                 try {
-                    return new FakeProvider(port, opened, temporary, honoursKeys);
+                    return new FakeProvider(port, opened, temporary, honoursKeys, witness);
                 } catch (IOException portTaken) {
                     opened.close();
                     if (temporary) {
@@ -329,7 +340,7 @@ public final class FakeProvider implements AutoCloseable {
 
     /** Writes the delivery down, then lets the script decide. */
     Behaviour arrived(Delivery delivery) throws IOException {
-        ledger.delivery(delivery, null);
+        ledger.delivery(delivery, null, witness == null ? null : witness.apply(delivery));
         synchronized (this) {
             deliveries.add(delivery);
             notifyAll();
