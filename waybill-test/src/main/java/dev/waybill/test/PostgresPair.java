@@ -26,8 +26,8 @@ public final class PostgresPair implements AutoCloseable {
 
     private final boolean synchronous;
     private final FaultProxy replication;
-    private TestPostgres.Server primary;
-    private TestPostgres.@Nullable Server standby;
+    private volatile TestPostgres.Server primary;
+    private volatile TestPostgres.@Nullable Server standby;
 
     private PostgresPair(TestPostgres.Server primary, boolean synchronous) {
         this.primary = primary;

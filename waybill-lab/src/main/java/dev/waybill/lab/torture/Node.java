@@ -14,10 +14,12 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
@@ -26,6 +28,7 @@ import tools.jackson.databind.node.ObjectNode;
 /** One machine of the cell: engines come and go on it, one at a time, with the same node directory. */
 final class Node {
     private static final Duration PATIENCE = Duration.ofSeconds(90);
+    private static final Duration BEFORE_ANOTHER_START = Duration.ofMillis(300);
     private static final List<String> JVM = List.of(
             "-Xmx160m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Dlogback.configurationFile=lab-logback.xml");
 
@@ -34,6 +37,7 @@ final class Node {
     private final List<String> arguments;
     private final Map<String, AtomicLong> counted;
     private final AtomicInteger starts = new AtomicInteger();
+    private final Semaphore free = new Semaphore(1);
     private volatile @Nullable Engine engine;
 
     /** @param counted gets what the engines count, summed over all of them */
@@ -46,6 +50,15 @@ final class Node {
 
     String name() {
         return name;
+    }
+
+    /** For one deed at a time; {@link #give} it back, from any thread. */
+    boolean take() {
+        return free.tryAcquire();
+    }
+
+    void give() {
+        free.release();
     }
 
     int starts() {
@@ -105,6 +118,7 @@ final class Node {
             if (System.nanoTime() > deadline) {
                 throw new IllegalStateException("node " + name + " does not start; see its logs in " + directory);
             }
+            LockSupport.parkNanos(BEFORE_ANOTHER_START.toNanos());
         }
     }
 
