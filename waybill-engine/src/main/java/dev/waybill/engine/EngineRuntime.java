@@ -13,6 +13,7 @@ import dev.waybill.store.OutsideMove;
 import dev.waybill.store.Start;
 import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
+import dev.waybill.store.StoreException;
 import dev.waybill.store.UnclearCommitException;
 import java.time.InstantSource;
 import java.util.List;
@@ -134,7 +135,15 @@ public final class EngineRuntime implements AutoCloseable {
 
     /** An unclear start was made after all; if the claim came with it, nobody but this node can run it. */
     private boolean foundItself(Start start) {
-        InstanceSnapshot snapshot = store.load(start.instance()).orElse(null);
+        InstanceSnapshot snapshot;
+        try {
+            snapshot = store.load(start.instance()).orElse(null);
+        } catch (StoreException e) {
+            if (start.claim() != null) {
+                scheduler.lost(node.incarnation(), start.claim().nonce());
+            }
+            throw e;
+        }
         if (snapshot == null || start.claim() == null || !start.claim().equals(snapshot.instance().claim())
                 || snapshot.instance().claimNode() == null) {
             scheduler.nudge();

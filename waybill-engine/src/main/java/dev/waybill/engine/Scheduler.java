@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
@@ -52,8 +53,12 @@ final class Scheduler implements AutoCloseable {
     private volatile long drainDeadlineNanos;
     private volatile boolean closed;
 
-    /** A claim that may be durable although its answer never came: what it took belongs to this node, and nobody runs it. */
-    private record LostClaim(UUID node, UUID nonce, long nanos) {}
+    /**
+     * A claim whose runs nobody may be running: what it took belongs to this node.
+     *
+     * @param durable its answer came, but no turn could be made of a run yet; else it may be durable although its answer never came
+     */
+    private record LostClaim(UUID node, UUID nonce, long nanos, boolean durable) {}
 
     Scheduler(Engine engine, InstantSource wall, Runnable onChange) {
         this.engine = engine;
@@ -102,10 +107,21 @@ final class Scheduler implements AutoCloseable {
         taken.decrementAndGet();
     }
 
-    /** Runs an instance this node has just claimed; its place was taken with {@link #enter}. */
+    /**
+     * Runs an instance this node has just claimed; its place was taken with {@link #enter}. When the database cannot be read now, the
+     * sweep does it later: a claim under a live node that nobody runs would stay so for ever.
+     */
     void adopt(InstanceSnapshot snapshot) {
         InstanceKey key = snapshot.instance().key();
-        Loaded loaded = engine.sequences().get(key.tenant(), snapshot.instance().sequenceId());
+        Loaded loaded;
+        try {
+            loaded = engine.sequences().get(key.tenant(), snapshot.instance().sequenceId());
+        } catch (StoreException e) {
+            LOG.warn("run {} is claimed and waits for the database: {}", key, e.getMessage());
+            leave();
+            lostClaims.add(new LostClaim(engine.node().incarnation(), snapshot.instance().claim().nonce(), System.nanoTime(), true));
+            return;
+        }
         if (loaded == null) {
             LOG.error("SEQUENCE_NOT_FOUND run {} names sequence {} which is gone", key, snapshot.instance().sequenceId());
             park(snapshot);
@@ -233,25 +249,41 @@ final class Scheduler implements AutoCloseable {
 
     /** The answer to a claim (or to a start that came with one) was lost; what it took is looked for until it cannot land any more. */
     void lost(UUID node, UUID nonce) {
-        lostClaims.add(new LostClaim(node, nonce, System.nanoTime()));
+        lostClaims.add(new LostClaim(node, nonce, System.nanoTime(), false));
     }
 
     private void findLost() {
         for (LostClaim lost : lostClaims) {
             boolean fenced = !lost.node.equals(engine.node().incarnation()); // then others take over what it held
-            if (fenced || System.nanoTime() - lost.nanos > LOST_FOR.toNanos()) {
+            if (fenced || (!lost.durable && System.nanoTime() - lost.nanos > LOST_FOR.toNanos())) {
                 lostClaims.remove(lost);
                 continue;
             }
+            boolean all = true;
             for (InstanceKey key : engine.store().claimedUnder(lost.node, lost.nonce)) {
-                if (!running.containsKey(key) && enter()) {
-                    engine.store()
-                            .load(key)
-                            .filter(found -> found.instance().claim().nonce().equals(lost.nonce) && found.instance().claimNode() != null)
-                            .ifPresentOrElse(this::adopt, this::leave);
-                }
+                all &= running.containsKey(key) || takeUp(key, lost);
+            }
+            if (lost.durable && all) {
+                lostClaims.remove(lost); // one that still waits for the database was added anew
             }
         }
+    }
+
+    /** @return false when there is no room for it now */
+    private boolean takeUp(InstanceKey key, LostClaim lost) {
+        if (!enter()) {
+            return false;
+        }
+        Optional<InstanceSnapshot> found;
+        try {
+            found = engine.store().load(key);
+        } catch (RuntimeException e) {
+            leave();
+            throw e;
+        }
+        found.filter(it -> it.instance().claim().nonce().equals(lost.nonce) && it.instance().claimNode() != null)
+                .ifPresentOrElse(this::adopt, this::leave);
+        return true;
     }
 
     private void sweep() {
