@@ -1,5 +1,6 @@
 package dev.waybill.lab.torture;
 
+import dev.waybill.lab.crash.LabEngine;
 import dev.waybill.test.FaultProxy.Direction;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -50,7 +51,7 @@ final class AsyncControl {
         report.section(everybodyDies ? "asynchronous standby, power loss of the whole site" : "asynchronous standby, the engines live");
         Random random = new Random(seed);
         PostgresGround ground = new PostgresGround(engines, false, false);
-        try (Cell cell = new Cell(place, ground, engines, seed);
+        try (Cell cell = new Cell(LabEngine.class, place, ground, engines, seed);
                 JsonLines calls = new JsonLines(place.resolve("client.jsonl"));
                 JsonLines faults = new JsonLines(place.resolve("faults.jsonl"))) {
             TortureRun.open(cell, random);

@@ -3,6 +3,7 @@ package dev.waybill.lab.torture;
 import dev.waybill.test.FaultProxy;
 import dev.waybill.test.Processes;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -21,6 +22,7 @@ final class Cell implements AutoCloseable {
 
     private static final int ROADS = 4;
 
+    private final Class<?> main;
     private final Path directory;
     private final Ground ground;
     private final Processes.Child provider;
@@ -29,8 +31,12 @@ final class Cell implements AutoCloseable {
     private final AtomicInteger turn = new AtomicInteger();
     private final Map<String, AtomicLong> counted = new ConcurrentHashMap<>();
 
-    /** @param ground becomes this cell's, to be closed with it */
-    Cell(Path directory, Ground ground, int engines, long seed) throws IOException {
+    /**
+     * @param main   of the engines
+     * @param ground becomes this cell's, to be closed with it
+     */
+    Cell(Class<?> main, Path directory, Ground ground, int engines, long seed) throws IOException {
+        this.main = main;
         this.directory = directory;
         this.ground = ground;
         List<String> asked = new ArrayList<>(List.of(ledger().toString(), Long.toString(seed)));
@@ -55,7 +61,7 @@ final class Cell implements AutoCloseable {
             arguments.addAll(List.of("--allow", "127.0.0.1:" + road.wire().port(), "--allow", "localhost:" + road.wire().port()));
         }
         arguments.addAll(TIMES);
-        return new Node(name, directory, arguments, counted);
+        return new Node(main, name, directory, arguments, counted);
     }
 
     Path ledger() {
@@ -92,6 +98,11 @@ final class Cell implements AutoCloseable {
     public void close() {
         nodes.forEach(Node::killIfThere);
         provider.close();
+        try {
+            Files.write(directory.resolve("provider.log"), provider.errors());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
         roads.forEach(road -> road.wire().close());
         ground.close();
     }

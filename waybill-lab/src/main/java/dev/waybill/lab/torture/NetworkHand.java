@@ -68,12 +68,19 @@ final class NetworkHand implements Nemesis.Hand {
         if (database == null || drawn >= 60) {
             road();
         } else if (drawn < 32) {
-            deeds.trouble(() -> commitCut(database.links().get(random.nextInt(database.links().size()))));
+            deeds.trouble(() -> commitCut(link(database)));
         } else if (drawn < 50) {
-            deeds.trouble(() -> databaseLink(database.links().get(random.nextInt(database.links().size()))));
+            deeds.trouble(() -> databaseLink(link(database)));
         } else {
             deeds.trouble(() -> swizzle(database));
         }
+    }
+
+    /** Of a node that works, if there is one. */
+    private PostgresGround.Link link(PostgresGround database) {
+        List<PostgresGround.Link> working = database.links().stream().filter(link -> node(link).isAtWork()).toList();
+        List<PostgresGround.Link> among = working.isEmpty() ? database.links() : working;
+        return among.get(random.nextInt(among.size()));
     }
 
     /** The reply to COMMIT is lost, or COMMIT itself. */

@@ -1,7 +1,6 @@
 package dev.waybill.lab.torture;
 
 import dev.waybill.json.Json;
-import dev.waybill.lab.crash.LabEngine;
 import dev.waybill.test.Processes;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -28,10 +27,12 @@ import tools.jackson.databind.node.ObjectNode;
 /** One machine of the cell: engines come and go on it, one at a time, with the same node directory. */
 final class Node {
     private static final Duration PATIENCE = Duration.ofSeconds(90);
+    private static final Duration TO_GET_TO_WORK = Duration.ofMillis(800);
     private static final Duration BEFORE_ANOTHER_START = Duration.ofMillis(300);
     private static final List<String> JVM = List.of(
             "-Xmx160m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Dlogback.configurationFile=lab-logback.xml");
 
+    private final Class<?> main;
     private final String name;
     private final Path directory;
     private final List<String> arguments;
@@ -39,9 +40,14 @@ final class Node {
     private final AtomicInteger starts = new AtomicInteger();
     private final Semaphore free = new Semaphore(1);
     private volatile @Nullable Engine engine;
+    private volatile long readySince;
 
-    /** @param counted gets what the engines count, summed over all of them */
-    Node(String name, Path directory, List<String> arguments, Map<String, AtomicLong> counted) {
+    /**
+     * @param main    {@code LabEngine}, or another engine that speaks its line protocol
+     * @param counted gets what the engines count, summed over all of them
+     */
+    Node(Class<?> main, String name, Path directory, List<String> arguments, Map<String, AtomicLong> counted) {
+        this.main = main;
         this.name = name;
         this.directory = directory;
         this.arguments = List.copyOf(arguments);
@@ -67,7 +73,7 @@ final class Node {
 
     /** One process. */
     private final class Engine {
-        final Processes.Child child = Processes.java(LabEngine.class, JVM, arguments);
+        final Processes.Child child = Processes.java(main, JVM, arguments);
         final Map<Integer, CompletableFuture<JsonNode>> asked = new ConcurrentHashMap<>();
         final AtomicInteger requests = new AtomicInteger();
         final CompletableFuture<Boolean> ready = new CompletableFuture<>();
@@ -112,6 +118,7 @@ final class Node {
             starts.incrementAndGet();
             Thread.ofPlatform().daemon().name("listen-" + name).start(started::listen);
             if (get(started.ready, Duration.ofNanos(deadline - System.nanoTime())).isPresent()) {
+                readySince = System.nanoTime();
                 return;
             }
             gone(started);
@@ -131,6 +138,11 @@ final class Node {
             Thread.currentThread().interrupt();
             return Optional.empty();
         }
+    }
+
+    /** It serves, and has done so for a moment: killing nothing but starting processes would be no torture. */
+    boolean isAtWork() {
+        return isReady() && System.nanoTime() - readySince > TO_GET_TO_WORK.toNanos();
     }
 
     boolean isReady() {

@@ -34,9 +34,9 @@ final class ProcessHand implements Nemesis.Hand {
 
     @Override
     public void strike() {
-        List<Node> ready = cell.nodes().stream().filter(Node::isReady).toList();
-        if (ready.isEmpty()) {
-            return;
+        List<Node> ready = cell.nodes().stream().filter(Node::isAtWork).toList();
+        if (ready.size() <= (cell.nodes().size() - 1) / 2) {
+            return; // who is to take over from the victims? On a slow machine they are long in coming back
         }
         Node node = ready.get(random.nextInt(ready.size()));
         if (!node.take()) {

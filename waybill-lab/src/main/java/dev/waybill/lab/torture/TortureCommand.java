@@ -1,5 +1,6 @@
 package dev.waybill.lab.torture;
 
+import dev.waybill.lab.crash.LabEngine;
 import dev.waybill.test.SmallDisk;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -72,6 +73,14 @@ public final class TortureCommand implements Callable<Integer> {
                 switch (control) {
                     case null -> torture(directory, chosen, report);
                     case "async" -> new AsyncControl(directory, chosen, engines, report, clock).go(rate);
+                    case "seed" -> {
+                        Ground ground = new PostgresGround(engines, true, SmallDisk.possible());
+                        try (Cell cell = new Cell(SeedEngine.class, directory, ground, engines, chosen)) {
+                            boolean caught = new SeedControl(cell, directory, chosen, report, clock).go(minutes, rate);
+                            report.say(caught ? "control: the checker found the doubles, as it must" : "CONTROL SURVIVED: no double was found");
+                            yield caught;
+                        }
+                    }
                     default -> throw new IllegalArgumentException("--control is async or seed, not " + control);
                 };
         if (clean && !keep) {
@@ -100,7 +109,7 @@ public final class TortureCommand implements Callable<Integer> {
         TortureRun.Plan plan = gate
                 ? new TortureRun.Plan(GATE_MINUTES, GATE_STEPS, GATE_KILLS, rate, true)
                 : new TortureRun.Plan(minutes, 0, 0, rate, minutes >= MINUTES_FOR_EVERY_WINDOW);
-        try (Cell cell = new Cell(directory, ground, nodes, chosen)) {
+        try (Cell cell = new Cell(LabEngine.class, directory, ground, nodes, chosen)) {
             return new TortureRun(cell, directory, chosen, able, report, clock).go(plan);
         }
     }

@@ -55,6 +55,7 @@ final class Witness implements AutoCloseable {
         } catch (SQLException away) {
             failed = System.nanoTime();
             close();
+            System.err.println("the engines' store cannot be asked: " + away.getMessage());
             return DATABASE_AWAY;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
