@@ -6,19 +6,25 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.ObjectNode;
 
 /** What was done to the cell: the fault log, the counts of it, and whether store or network are in trouble now. */
 final class Deeds {
     /** So long after a fault of the store or the network an engine may still be busy with it. */
-    private static final Duration AFTERMATH = Duration.ofSeconds(4);
+    private static final Duration AFTERMATH = Duration.ofSeconds(2);
+
+    private static final long TO_GET_PEACE_MILLIS = 10_000;
 
     private final JsonLines journal;
     private final InstantSource clock;
     private final Map<String, Integer> counts = new TreeMap<>();
+    private final ReadWriteLock weather = new ReentrantReadWriteLock(true);
     private final AtomicInteger troubles = new AtomicInteger();
     private volatile long lastTrouble = System.nanoTime() - AFTERMATH.toNanos();
 
@@ -38,13 +44,34 @@ final class Deeds {
         }
     }
 
+    /** A fault of the store or the way to it. */
     void trouble(Runnable deed) {
+        weather.readLock().lock();
         troubles.incrementAndGet();
         try {
             deed.run();
         } finally {
             lastTrouble = System.nanoTime();
             troubles.decrementAndGet();
+            weather.readLock().unlock();
+        }
+    }
+
+    /** Store and network are left alone meanwhile, and for a moment before; where that cannot be had in time, it is done anyway. */
+    void inPeace(Runnable deed) {
+        boolean peace = false;
+        try {
+            peace = weather.writeLock().tryLock(TO_GET_PEACE_MILLIS, TimeUnit.MILLISECONDS);
+            if (peace) {
+                pause(AFTERMATH.toMillis() + 100);
+            }
+            deed.run();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            if (peace) {
+                weather.writeLock().unlock();
+            }
         }
     }
 

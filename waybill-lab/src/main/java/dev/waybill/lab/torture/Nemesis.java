@@ -31,8 +31,9 @@ final class Nemesis {
         this.cell = cell;
         this.deeds = deeds;
         int hands = Math.min(PROCESS_HANDS, cell.nodes().size());
+        Deck<ProcessHand.Card> deck = ProcessHand.deck(new Random(random.nextLong()));
         for (int i = 0; i < hands; i++) {
-            this.hands.add(new ProcessHand(cell, deeds, restarts, new Random(random.nextLong())));
+            this.hands.add(new ProcessHand(cell, deeds, restarts, deck, new Random(random.nextLong())));
         }
         PostgresGround postgres = cell.ground() instanceof PostgresGround ground ? ground : null;
         this.hands.add(new NetworkHand(cell, postgres, deeds, new Random(random.nextLong())));

@@ -8,6 +8,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Random;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -26,15 +27,53 @@ final class NetworkHand implements Nemesis.Hand {
     private static final int LINK_BYTES = 60_000;
 
     private final Cell cell;
-    private final @Nullable PostgresGround ground;
     private final Deeds deeds;
     private final Random random;
+    private final Deck<Runnable> deck;
 
     NetworkHand(Cell cell, @Nullable PostgresGround ground, Deeds deeds, Random random) {
         this.cell = cell;
-        this.ground = ground;
         this.deeds = deeds;
         this.random = random;
+        List<Runnable> cards = new ArrayList<>();
+        for (RoadFault fault : RoadFault.values()) {
+            cards.add(() -> road(fault));
+        }
+        if (ground != null) {
+            for (Commit commit : Commit.values()) {
+                cards.add(() -> deeds.trouble(() -> commitCut(link(ground), commit, true)));
+                cards.add(() -> deeds.trouble(() -> commitCut(link(ground), commit, false)));
+            }
+            for (LinkFault fault : LinkFault.values()) {
+                cards.add(() -> deeds.trouble(() -> databaseLink(link(ground), fault)));
+            }
+            cards.add(() -> deeds.trouble(() -> swizzle(ground)));
+            cards.add(() -> deeds.trouble(() -> swizzle(ground)));
+        }
+        this.deck = new Deck<>(List.of(), cards, random);
+    }
+
+    private enum RoadFault {
+        CUT_AFTER_REQUEST_BYTES,
+        CUT_AFTER_ANSWER_BYTES,
+        SLOW,
+        HALF_OPEN,
+        BLACK_HOLE,
+        REFUSED,
+        ENDED_BY_FIN
+    }
+
+    private enum LinkFault {
+        CUT_AFTER_REQUEST_BYTES,
+        CUT_AFTER_ANSWER_BYTES,
+        SLOW,
+        HALF_OPEN,
+        BLACK_HOLE,
+        RESET
+    }
+
+    private static String words(Enum<?> fault) {
+        return fault.name().toLowerCase(Locale.ROOT).replace('_', ' ').replace("fin", "FIN");
     }
 
     /** Which transaction a cut is meant for, by its statements. */
@@ -63,17 +102,7 @@ final class NetworkHand implements Nemesis.Hand {
 
     @Override
     public void strike() {
-        int drawn = random.nextInt(100);
-        PostgresGround database = ground;
-        if (database == null || drawn >= 60) {
-            road();
-        } else if (drawn < 32) {
-            deeds.trouble(() -> commitCut(link(database)));
-        } else if (drawn < 50) {
-            deeds.trouble(() -> databaseLink(link(database)));
-        } else {
-            deeds.trouble(() -> swizzle(database));
-        }
+        deck.draw().run();
     }
 
     /** Of a node that works, if there is one. */
@@ -84,9 +113,7 @@ final class NetworkHand implements Nemesis.Hand {
     }
 
     /** The reply to COMMIT is lost, or COMMIT itself. */
-    private void commitCut(PostgresGround.Link link) {
-        Commit which = Commit.values()[random.nextInt(Commit.values().length)];
-        boolean reply = random.nextBoolean();
+    private void commitCut(PostgresGround.Link link, Commit which, boolean reply) {
         int times = 1 + random.nextInt(2);
         Predicate<String> sql = which::is;
         PostgresCommitCut commits = link.commits();
@@ -103,7 +130,7 @@ final class NetworkHand implements Nemesis.Hand {
         }
         commits.disarm();
         if (commits.cuts() > before) {
-            deeds.log(at, deeds.now(), "cut at COMMIT", node(link), which.name().toLowerCase(java.util.Locale.ROOT) + (reply ? ", reply lost" : ", lost"));
+            deeds.log(at, deeds.now(), "cut at COMMIT", node(link), words(which) + (reply ? ", reply lost" : ", lost"));
         }
     }
 
@@ -111,86 +138,71 @@ final class NetworkHand implements Nemesis.Hand {
         return cell.nodes().get(link.node() - 1);
     }
 
-    private void databaseLink(PostgresGround.Link link) {
+    private void databaseLink(PostgresGround.Link link, LinkFault fault) {
         FaultProxy wire = link.wire();
         Instant at = deeds.now();
-        String what;
-        switch (random.nextInt(6)) {
-            case 0 -> {
-                what = "cut after request bytes";
+        switch (fault) {
+            case CUT_AFTER_REQUEST_BYTES -> {
                 wire.cutAfter(Direction.REQUEST, random.nextInt(LINK_BYTES));
                 Deeds.pause(400 + random.nextInt(800));
             }
-            case 1 -> {
-                what = "cut after answer bytes";
+            case CUT_AFTER_ANSWER_BYTES -> {
                 wire.cutAfter(Direction.ANSWER, random.nextInt(LINK_BYTES));
                 Deeds.pause(400 + random.nextInt(800));
             }
-            case 2 -> {
-                what = "slow";
+            case SLOW -> {
                 wire.delay(Duration.ofMillis(20 + random.nextInt(180)));
                 Deeds.pause(1_500);
             }
-            case 3 -> {
-                what = "half open";
+            case HALF_OPEN -> {
                 wire.stall(random.nextBoolean() ? Direction.REQUEST : Direction.ANSWER);
                 Deeds.pause(500 + random.nextInt(2_000));
             }
-            case 4 -> {
+            case BLACK_HOLE -> {
                 // Longer than the lease: a live owner that cannot say so.
-                what = "black hole";
                 wire.stall(Direction.REQUEST, Direction.ANSWER);
                 Deeds.pause(4_000 + random.nextInt(1_000));
             }
-            default -> {
-                what = "reset";
+            case RESET -> {
                 wire.reset();
                 wire.refuse();
                 Deeds.pause(random.nextInt(1_000));
             }
         }
         wire.heal();
-        deeds.log(at, deeds.now(), "database link", node(link), what);
+        deeds.log(at, deeds.now(), "database link", node(link), words(fault));
     }
 
-    private void road() {
+    private void road(RoadFault fault) {
         Road road = cell.roads().get(random.nextInt(cell.roads().size()));
         FaultProxy wire = road.wire();
         Instant at = deeds.now();
-        String what;
-        switch (random.nextInt(7)) {
-            case 0 -> {
-                what = "cut after request bytes";
+        switch (fault) {
+            case CUT_AFTER_REQUEST_BYTES -> {
                 wire.cutAfter(Direction.REQUEST, random.nextInt(REQUEST_BYTES));
                 Deeds.pause(600);
             }
-            case 1 -> {
-                what = "cut after answer bytes";
+            case CUT_AFTER_ANSWER_BYTES -> {
                 wire.cutAfter(Direction.ANSWER, random.nextInt(ANSWER_BYTES));
                 Deeds.pause(600);
             }
-            case 2 -> {
-                what = "slow";
+            case SLOW -> {
                 wire.delay(Duration.ofMillis(50 + random.nextInt(350)));
                 Deeds.pause(1_200);
             }
-            case 3 -> {
-                what = "half open";
+            case HALF_OPEN -> {
                 wire.stall(Direction.ANSWER);
                 Deeds.pause(500 + random.nextInt(1_500));
             }
-            case 4 -> {
-                what = "black hole";
+            case BLACK_HOLE -> {
                 wire.stall(Direction.REQUEST, Direction.ANSWER);
                 Deeds.pause(500 + random.nextInt(LONGEST_ON_THE_ROAD_MILLIS - 800));
             }
-            case 5 -> {
-                what = "refused";
+            case REFUSED -> {
                 wire.refuse();
                 Deeds.pause(500);
             }
-            default -> {
-                what = "ended by FIN";
+            case ENDED_BY_FIN -> {
                 for (int i = 0; i < 10; i++) {
                     wire.halfClose(Direction.ANSWER);
                     Deeds.pause(40);
@@ -198,7 +210,7 @@ final class NetworkHand implements Nemesis.Hand {
             }
         }
         wire.heal();
-        deeds.log(at, deeds.now(), "provider road", null, what);
+        deeds.log(at, deeds.now(), "provider road", null, words(fault));
     }
 
     /** Several links fall silent one after the other and come back in another order. */

@@ -25,6 +25,9 @@ final class SeedControl {
     private static final Duration CALM = Duration.ofSeconds(45);
     private static final String NOBODY = "00000000-0000-0000-0000-000000000000";
 
+    /** What can be asked of an engine that has no claims, events or journal; the rest would fail for that alone. */
+    private static final String[] JUDGED = {"one-delivery", "once-per-effect", "once-per-content", "attempts", "no-false-certainty", "one-run-per-key"};
+
     private final Cell cell;
     private final Path directory;
     private final Random random;
@@ -62,7 +65,7 @@ final class SeedControl {
             Path dump = directory.resolve("dump-at-rest.jsonl");
             write(dump);
             report.line("kill -9 of engines", deeds.kills());
-            boolean holds = report.check(directory, List.of(dump));
+            boolean holds = report.check(directory, List.of(dump), JUDGED);
             return count() > 0 && !holds;
         }
     }

@@ -5,6 +5,8 @@ import dev.waybill.test.PostgresPair;
 import dev.waybill.test.SmallDisk;
 import dev.waybill.test.TestPostgres;
 import java.time.Instant;
+import java.util.List;
+import java.util.Random;
 import java.util.random.RandomGenerator;
 
 /** Strikes the database: killed and restarted, its standby promoted, standby or replication away, the disk full. */
@@ -15,42 +17,36 @@ final class StoreHand implements Nemesis.Hand {
     private final PostgresGround ground;
     private final Deeds deeds;
     private final RandomGenerator random;
+    private final Deck<Runnable> deck;
 
-    StoreHand(PostgresGround ground, Deeds deeds, RandomGenerator random) {
+    StoreHand(PostgresGround ground, Deeds deeds, Random random) {
         this.ground = ground;
         this.deeds = deeds;
         this.random = random;
+        List<Runnable> cards = List.of(
+                () -> kill(false), () -> kill(false), () -> kill(true), this::failOver, this::failOver, this::failOver, this::standbyAway,
+                () -> replicationStalled(false), () -> replicationStalled(true), this::diskFull);
+        this.deck = new Deck<>(List.of(this::failOver), cards, random);
     }
 
     @Override
     public long pauseMillis() {
-        return 3_000 + random.nextInt(7_000);
+        return 2_500 + random.nextInt(6_000);
     }
 
     @Override
     public void strike() {
-        int drawn = random.nextInt(100);
         deeds.trouble(() -> {
-            if (drawn < 30) {
-                kill();
-            } else if (drawn < 58) {
-                failOver();
-            } else if (drawn < 70) {
-                standbyAway();
-            } else if (drawn < 82) {
-                replicationStalled();
-            } else {
-                diskFull();
-            }
+            deck.draw().run();
             repair();
         });
     }
 
     /** The primary, or the whole site at once. */
-    private void kill() {
+    private void kill(boolean site) {
         PostgresPair pair = ground.pair();
         TestPostgres.Server standby = pair.standby();
-        boolean both = standby != null && random.nextInt(3) == 0;
+        boolean both = standby != null && site;
         Instant at = deeds.now();
         pair.primary().kill();
         if (both && standby != null) {
@@ -85,12 +81,12 @@ final class StoreHand implements Nemesis.Hand {
         }
     }
 
-    /** Sometimes it ends with the death of the primary, whose last commits nobody was told of, and the standby goes on without them. */
-    private void replicationStalled() {
+    /** @param forEver the primary dies meanwhile: its last commits nobody was told of, and the standby goes on without them */
+    private void replicationStalled(boolean forEver) {
         Instant at = deeds.now();
         ground.pair().replication().stall(Direction.REQUEST, Direction.ANSWER);
         Deeds.pause(300 + random.nextInt(2_500));
-        if (random.nextInt(3) == 0) {
+        if (forEver) {
             ground.pair().failOver();
             ground.pair().replication().heal();
             ground.followPrimary();
@@ -105,7 +101,7 @@ final class StoreHand implements Nemesis.Hand {
     private void diskFull() {
         SmallDisk disk = ground.pair().primary().disk();
         if (disk == null) {
-            kill();
+            kill(false);
             return;
         }
         Instant at = deeds.now();
