@@ -18,7 +18,8 @@ final class NetworkHand implements Nemesis.Hand {
     /** No request is held back longer than that (ms): what is quiet must be quiet. */
     static final int LONGEST_ON_THE_ROAD_MILLIS = 2_500;
 
-    private static final long TO_COMMIT_MILLIS = 2_500;
+    private static final long TO_COMMIT_MILLIS = 2_000;
+    private static final int LINKS_TO_TRY = 3;
     /** Heads and bodies of requests and answers end well below. */
     private static final int REQUEST_BYTES = 700;
 
@@ -41,8 +42,8 @@ final class NetworkHand implements Nemesis.Hand {
         }
         if (ground != null) {
             for (Commit commit : Commit.values()) {
-                cards.add(() -> deeds.trouble(() -> commitCut(link(ground), commit, true)));
-                cards.add(() -> deeds.trouble(() -> commitCut(link(ground), commit, false)));
+                cards.add(() -> deeds.trouble(() -> commitCut(ground, commit, true)));
+                cards.add(() -> deeds.trouble(() -> commitCut(ground, commit, false)));
             }
             for (LinkFault fault : LinkFault.values()) {
                 cards.add(() -> deeds.trouble(() -> databaseLink(link(ground), fault)));
@@ -112,8 +113,14 @@ final class NetworkHand implements Nemesis.Hand {
         return among.get(random.nextInt(among.size()));
     }
 
-    /** The reply to COMMIT is lost, or COMMIT itself. */
-    private void commitCut(PostgresGround.Link link, Commit which, boolean reply) {
+    /** The reply to COMMIT is lost, or COMMIT itself; where no such COMMIT comes in time, on another link. */
+    private void commitCut(PostgresGround ground, Commit which, boolean reply) {
+        for (int tries = LINKS_TO_TRY; tries > 0 && !commitCut(link(ground), which, reply); ) {
+            tries--;
+        }
+    }
+
+    private boolean commitCut(PostgresGround.Link link, Commit which, boolean reply) {
         int times = 1 + random.nextInt(2);
         Predicate<String> sql = which::is;
         PostgresCommitCut commits = link.commits();
@@ -132,6 +139,7 @@ final class NetworkHand implements Nemesis.Hand {
         if (commits.cuts() > before) {
             deeds.log(at, deeds.now(), "cut at COMMIT", node(link), words(which) + (reply ? ", reply lost" : ", lost"));
         }
+        return commits.cuts() > before;
     }
 
     private Node node(PostgresGround.Link link) {

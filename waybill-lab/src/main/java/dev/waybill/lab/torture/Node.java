@@ -29,10 +29,11 @@ final class Node {
     private static final Duration PATIENCE = Duration.ofSeconds(90);
     private static final Duration TO_GET_TO_WORK = Duration.ofMillis(800);
     private static final Duration BEFORE_ANOTHER_START = Duration.ofMillis(300);
-    private static final List<String> JVM = List.of(
+    static final List<String> JVM = List.of(
             "-Xmx160m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Dlogback.configurationFile=lab-logback.xml");
 
     private final Class<?> main;
+    private final List<String> jvm;
     private final String name;
     private final Path directory;
     private final List<String> arguments;
@@ -46,8 +47,9 @@ final class Node {
      * @param main    {@code LabEngine}, or another engine that speaks its line protocol
      * @param counted gets what the engines count, summed over all of them
      */
-    Node(Class<?> main, String name, Path directory, List<String> arguments, Map<String, AtomicLong> counted) {
+    Node(Class<?> main, List<String> jvm, String name, Path directory, List<String> arguments, Map<String, AtomicLong> counted) {
         this.main = main;
+        this.jvm = List.copyOf(jvm);
         this.name = name;
         this.directory = directory;
         this.arguments = List.copyOf(arguments);
@@ -73,7 +75,7 @@ final class Node {
 
     /** One process. */
     private final class Engine {
-        final Processes.Child child = Processes.java(main, JVM, arguments);
+        final Processes.Child child = Processes.java(main, jvm, arguments);
         final Map<Integer, CompletableFuture<JsonNode>> asked = new ConcurrentHashMap<>();
         final AtomicInteger requests = new AtomicInteger();
         final CompletableFuture<Boolean> ready = new CompletableFuture<>();

@@ -31,7 +31,6 @@ public final class TortureCommand implements Callable<Integer> {
 
     private static final int GATE_STEPS = 10_000;
     private static final int GATE_KILLS = 200;
-    private static final double GATE_MINUTES = 25;
 
     @Spec
     private CommandSpec spec;
@@ -39,7 +38,9 @@ public final class TortureCommand implements Callable<Integer> {
     @Option(names = "--minutes", defaultValue = "2", description = "how long there are faults; fractions are fine (default: ${DEFAULT-VALUE})")
     private double minutes;
 
-    @Option(names = "--gate", description = "until there were 10,000 guarded steps and 200 kill -9, and every window was reached")
+    @Option(
+            names = "--gate",
+            description = "until there were 10,000 guarded steps and 200 kill -9, and every window was reached; --minutes is the most it may take")
     private boolean gate;
 
     @Option(names = "--store", defaultValue = "postgres", description = "postgres or sqlite, a temporary one (default: ${DEFAULT-VALUE})")
@@ -107,7 +108,7 @@ public final class TortureCommand implements Callable<Integer> {
         int nodes = postgres ? engines : 1;
         Ground ground = postgres ? new PostgresGround(nodes, true, smallDisk) : new SqliteGround(directory, smallDisk);
         TortureRun.Plan plan = gate
-                ? new TortureRun.Plan(GATE_MINUTES, GATE_STEPS, GATE_KILLS, rate, true)
+                ? new TortureRun.Plan(minutes, GATE_STEPS, GATE_KILLS, rate, true)
                 : new TortureRun.Plan(minutes, 0, 0, rate, minutes >= MINUTES_FOR_EVERY_WINDOW);
         try (Cell cell = new Cell(LabEngine.class, directory, ground, nodes, chosen)) {
             return new TortureRun(cell, directory, chosen, able, report, clock).go(plan);

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Witness implements AutoCloseable {
     static final String DATABASE_AWAY = "db_down";
-    private static final long PATIENCE_MILLIS = 700;
+    private static final long PATIENCE_MILLIS = 900;
     /** After a failure nobody waits for the next one. */
     private static final long PAUSE_NANOS = Duration.ofMillis(250).toNanos();
     private static final String LOOK =
