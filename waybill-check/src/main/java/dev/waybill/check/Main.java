@@ -7,7 +7,9 @@ import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
@@ -20,15 +22,17 @@ public final class Main {
     private static final String USAGE =
             """
             usage: dev.waybill.check.Main --ledger FILE.. (--dump FILE.. | --store URL) [--client FILE] [--faults FILE]
-                     [--unique-content] [--visible-seconds N] [--calm-seconds N] [--skew-millis N] [-o json]
+                     [--unique-content] [--only PROPERTY]
+                     [--visible-seconds N] [--calm-seconds N] [--skew-millis N] [-o json]
                    dev.waybill.check.Main dump --store URL --to FILE
-            --ledger, --dump, --client and --faults may be repeated; dumps in the order they were taken. URL is sqlite:FILE or
+            --ledger, --dump, --client, --faults and --only may be repeated; dumps in the order they were taken. URL is sqlite:FILE or
             postgresql://USER[:PASS]@HOST:PORT/DB; its JDBC driver must be on the class path.""";
 
     private final List<Path> ledgers = new ArrayList<>();
     private final List<Path> dumps = new ArrayList<>();
     private final List<Path> clients = new ArrayList<>();
     private final List<Path> faults = new ArrayList<>();
+    private final Set<String> only = new HashSet<>();
     private @Nullable String store;
     private @Nullable Path to;
     private boolean onlyDump;
@@ -73,6 +77,7 @@ public final class Main {
                 case "--dump" -> dumps.add(Path.of(value(arguments, ++i)));
                 case "--client" -> clients.add(Path.of(value(arguments, ++i)));
                 case "--faults" -> faults.add(Path.of(value(arguments, ++i)));
+                case "--only" -> only.add(value(arguments, ++i));
                 case "--store" -> store = value(arguments, ++i);
                 case "--to" -> to = Path.of(value(arguments, ++i));
                 case "--unique-content" -> settings = new Settings(settings.visible(), settings.calm(), settings.skew(), true);
@@ -127,7 +132,7 @@ public final class Main {
         History history = new History(
                 Json.as(Rows.Line.class, lines(ledgers)), taken, Json.as(Rows.Call.class, lines(clients)),
                 Json.as(Rows.Fault.class, lines(faults)), settings);
-        Report report = Report.of(history);
+        Report report = Report.of(history, only);
         out.print(json ? report.json().toPrettyString() + "\n" : report.text());
         return report.clean() ? 0 : 1;
     }

@@ -4,6 +4,7 @@ import dev.waybill.check.Findings.Violation;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.stream.Collectors;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
@@ -24,7 +25,16 @@ record Report(History history, List<Result> results) {
     record Told(Violation violation, List<Timeline.Entry> timeline) {}
 
     static Report of(History history) {
-        return new Report(history, Property.all().stream().map(property -> result(history, property)).toList());
+        return of(history, Set.of());
+    }
+
+    /** @param only names of the properties to check; none = all of them. @throws IllegalArgumentException when there is no such property */
+    static Report of(History history, Set<String> only) {
+        List<Property> asked = Property.all().stream().filter(property -> only.isEmpty() || only.contains(property.name())).toList();
+        if (!only.isEmpty() && asked.size() < only.size()) {
+            throw new IllegalArgumentException("not every one of " + only + " is a property");
+        }
+        return new Report(history, asked.stream().map(property -> result(history, property)).toList());
     }
 
     private static Result result(History history, Property property) {

@@ -271,22 +271,35 @@ final class Scheduler implements AutoCloseable {
     private void findLost() {
         for (Map.Entry<LostClaim, Long> entry : lostClaims.entrySet()) {
             LostClaim lost = entry.getKey();
-            boolean fenced = !lost.node.equals(engine.node().incarnation()); // then others take over what it held
-            if (fenced || engine.host().nanoTime() - entry.getValue() > LOST_FOR.toNanos()) {
-                lostClaims.remove(lost);
+            if (!lost.node.equals(engine.node().incarnation())) {
+                lostClaims.remove(lost); // fenced: others take over what it held
                 continue;
             }
+            boolean all = true;
             for (InstanceKey key : engine.store().claimedUnder(lost.node, lost.nonce)) {
-                InstanceSnapshot found = running.containsKey(key) ? null : engine.store().load(key).orElse(null);
-                if (found != null
-                        && found.instance().claim().nonce().equals(lost.nonce)
-                        && found.instance().claimNode() != null
-                        && !running.containsKey(key)
-                        && enter()) {
-                    adopt(found);
-                }
+                all &= running.containsKey(key) || takeUp(key, lost);
+            }
+            // Only after a look that found nothing to do: the database may have been away for longer.
+            if (all && engine.host().nanoTime() - entry.getValue() > LOST_FOR.toNanos()) {
+                lostClaims.remove(lost, entry.getValue());
             }
         }
+    }
+
+    /** @return false when there is no room for it now */
+    private boolean takeUp(InstanceKey key, LostClaim lost) {
+        InstanceSnapshot found = engine.store().load(key).orElse(null);
+        boolean ours = found != null
+                && found.instance().claim().nonce().equals(lost.nonce)
+                && found.instance().claimNode() != null
+                && !running.containsKey(key);
+        if (ours && !enter()) {
+            return false;
+        }
+        if (ours && found != null) {
+            adopt(found);
+        }
+        return true;
     }
 
     private void sweepOn() {

@@ -39,6 +39,7 @@ public final class FakeProvider implements AutoCloseable {
     private final Ledger ledger;
     private final boolean deleteLedger;
     private final PaymentsApi api;
+    private final @Nullable Function<Delivery, String> witness;
     private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
     private final Map<Long, CountDownLatch> releases = new ConcurrentHashMap<>();
     private final List<Consumer<Delivery>> bookedHooks = new CopyOnWriteArrayList<>();
@@ -54,8 +55,11 @@ public final class FakeProvider implements AutoCloseable {
     private final List<Delivery> deliveries = new ArrayList<>();
     private final List<Delivery> applications = new ArrayList<>();
 
-    private FakeProvider(int port, Ledger ledger, boolean deleteLedger, PaymentsApi api) throws IOException {
+    private FakeProvider(
+            int port, Ledger ledger, boolean deleteLedger, PaymentsApi api, @Nullable Function<Delivery, String> witness)
+            throws IOException {
         this.ledger = ledger;
+        this.witness = witness;
         this.deleteLedger = deleteLedger;
         this.api = api;
         this.acceptor = new Acceptor(port, this::accepted);
@@ -77,6 +81,7 @@ public final class FakeProvider implements AutoCloseable {
         private boolean honoursKeys;
         private @Nullable Duration keyWindow;
         private Duration lag = Duration.ZERO;
+        private @Nullable Function<Delivery, String> witness;
         private InstantSource clock = InstantSource.system();
 
         private Builder() {}
@@ -96,6 +101,12 @@ public final class FakeProvider implements AutoCloseable {
         /** Same Idempotency-Key and request: the stored answer, nothing booked; same key, other request: 422. */
         public Builder honouringKeys() {
             this.honoursKeys = true;
+            return this;
+        }
+
+        /** Looks at the sender's own books when a request has arrived and before anything is done; what it says is in the ledger's line. */
+        public Builder witness(Function<Delivery, String> look) {
+            this.witness = look;
             return this;
         }
 
@@ -123,7 +134,7 @@ public final class FakeProvider implements AutoCloseable {
                 Path file = ledger != null ? ledger : Files.createTempFile("acme-pay-", ".jsonl");
                 var opened = new Ledger(file, clock);
                 try {
-                    return new FakeProvider(port, opened, temporary, new PaymentsApi(honoursKeys, keyWindow, lag, clock));
+                    return new FakeProvider(port, opened, temporary, new PaymentsApi(honoursKeys, keyWindow, lag, clock), witness);
                 } catch (IOException portTaken) {
                     opened.close();
                     if (temporary) {
@@ -348,7 +359,7 @@ public final class FakeProvider implements AutoCloseable {
 
     /** Writes the delivery down, then lets the script decide. */
     Behaviour arrived(Delivery delivery) throws IOException {
-        ledger.delivery(delivery, null);
+        ledger.delivery(delivery, null, witness == null ? null : witness.apply(delivery));
         synchronized (this) {
             deliveries.add(delivery);
             notifyAll();

@@ -38,8 +38,6 @@ public final class FaultProxy implements AutoCloseable {
         void pass(Link link, Direction direction, byte[] bytes, int length) throws IOException;
     }
 
-    private final String targetHost;
-    private final int targetPort;
     private final int port;
     private final Supplier<Tap> taps;
     private final Set<Link> links = ConcurrentHashMap.newKeySet();
@@ -53,12 +51,12 @@ public final class FaultProxy implements AutoCloseable {
     private final Map<Direction, Long> cutAfter = new EnumMap<>(Direction.class);
     private final Map<Direction, byte[]> patterns = new EnumMap<>(Direction.class);
     private Duration delay = Duration.ZERO;
+    private InetSocketAddress target;
     private boolean closed;
     private @Nullable Acceptor acceptor;
 
     private FaultProxy(String targetHost, int targetPort, @Nullable Supplier<Tap> taps) {
-        this.targetHost = targetHost;
-        this.targetPort = targetPort;
+        this.target = new InetSocketAddress(targetHost, targetPort);
         this.taps = taps != null ? taps : PlainTap::new;
         this.port = Ports.free();
         listen();
@@ -75,6 +73,18 @@ public final class FaultProxy implements AutoCloseable {
 
     public int port() {
         return port;
+    }
+
+    /** From now on links lead there, as a virtual address does after a failover; those there are end with a reset. */
+    public void retarget(String host, int port) {
+        synchronized (this) {
+            target = new InetSocketAddress(host, port);
+        }
+        reset();
+    }
+
+    private synchronized InetSocketAddress target() {
+        return target;
     }
 
     /** Links accepted so far. */
@@ -190,7 +200,7 @@ public final class FaultProxy implements AutoCloseable {
         var server = new Socket();
         var link = new Link(client, server);
         try {
-            server.connect(new InetSocketAddress(targetHost, targetPort));
+            server.connect(target());
             client.setTcpNoDelay(true);
             server.setTcpNoDelay(true);
         } catch (IOException targetIsDown) {

@@ -44,12 +44,12 @@ public final class Ledger implements AutoCloseable {
         return file;
     }
 
-    void delivery(Delivery delivery, @Nullable String fault) throws IOException {
+    void delivery(Delivery delivery, @Nullable String fault, @Nullable String seenState) throws IOException {
         boolean complete = fault == null;
         append(new LedgerEntry(
                 0, clock.instant(), LedgerEntry.Kind.DELIVERY, delivery.number(), delivery.method(), delivery.target(), delivery.effectId(),
                 delivery.idempotencyKey(), complete ? delivery.bodySha256() : null, complete ? delivery.text() : null,
-                complete ? delivery.content() : null, null, fault, delivery.connection()));
+                complete ? delivery.content() : null, null, fault, delivery.connection(), seenState));
     }
 
     void apply(Delivery delivery, JsonNode booked, @Nullable String fault) throws IOException {
@@ -63,7 +63,7 @@ public final class Ledger implements AutoCloseable {
     private LedgerEntry after(LedgerEntry.Kind kind, Delivery delivery, @Nullable JsonNode answer, @Nullable String fault) {
         return new LedgerEntry(
                 0, clock.instant(), kind, delivery.number(), delivery.method(), delivery.target(), delivery.effectId(),
-                delivery.idempotencyKey(), delivery.bodySha256(), null, delivery.content(), answer, fault, delivery.connection());
+                delivery.idempotencyKey(), delivery.bodySha256(), null, delivery.content(), answer, fault, delivery.connection(), null);
     }
 
     private void append(LedgerEntry draft) throws IOException {
@@ -71,7 +71,7 @@ public final class Ledger implements AutoCloseable {
             var entry = new LedgerEntry(
                     entries.size() + 1L, draft.at(), draft.kind(), draft.delivery(), draft.method(), draft.path(), draft.effectId(),
                     draft.idempotencyKey(), draft.bodySha256(), draft.body(), draft.content(), draft.answer(), draft.fault(),
-                    draft.connection());
+                    draft.connection(), draft.seenState());
             ByteBuffer line = ByteBuffer.wrap((Json.MAPPER.writeValueAsString(entry) + "\n").getBytes(StandardCharsets.UTF_8));
             while (line.hasRemaining()) {
                 channel.write(line);

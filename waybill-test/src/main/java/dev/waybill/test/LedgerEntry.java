@@ -19,6 +19,7 @@ import tools.jackson.databind.JsonNode;
  * @param content        {@link Delivery#content()}, or null when the body never came completely
  * @param answer         on an application what was booked, on an answer {@code {status, body}}
  * @param fault          what was out of the ordinary, or null
+ * @param seenState      on a delivery, what {@link FakeProvider.Builder#witness} saw of the sender before anything else was done
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
 public record LedgerEntry(
@@ -35,7 +36,8 @@ public record LedgerEntry(
         @Nullable String content,
         @Nullable JsonNode answer,
         @Nullable String fault,
-        long connection) {
+        long connection,
+        @JsonProperty("seen_state") @Nullable String seenState) {
 
     public enum Kind {
         /** A request's head was read (and its body, unless {@code fault} says so). */

@@ -36,6 +36,7 @@ final class PostgresFiles {
     private static final String HOME_PREFIX = "waybill-pg-";
     private static final String LOCK = "owner.lock";
     private static final String COMPLETE = ".complete";
+    private static final String DISK = "disk";
     /** PostgreSQL refuses to run as root; found out once. */
     private static final List<String> AS_NOBODY = asNobody();
 
@@ -46,7 +47,15 @@ final class PostgresFiles {
 
     /** A server's own directory; the lock tells other JVMs that its owner lives. */
     record Home(Path path, FileChannel channel, FileLock lock) {
+        /** Where a small disk of its own is mounted when it has one. */
+        Path disk() {
+            return path.resolve(DISK);
+        }
+
         void delete() throws IOException {
+            if (SmallDisk.isMounted(disk())) {
+                SmallDisk.unmount(disk());
+            }
             deleteTree(path);
             channel.close();
         }
@@ -169,7 +178,12 @@ final class PostgresFiles {
             try (FileChannel channel = FileChannel.open(home.resolve(LOCK), StandardOpenOption.WRITE);
                     FileLock lock = channel.tryLock()) {
                 if (lock != null) {
-                    killOrphan(home);
+                    killOrphan(home.resolve("data"));
+                    Path disk = home.resolve(DISK);
+                    killOrphan(disk.resolve("data"));
+                    if (SmallDisk.isMounted(disk)) {
+                        SmallDisk.unmount(disk);
+                    }
                     deleteTree(home);
                 }
             } catch (IOException stillInUse) {
@@ -179,12 +193,12 @@ final class PostgresFiles {
         }
     }
 
-    private static void killOrphan(Path home) throws IOException {
-        Path pidFile = home.resolve("data/postmaster.pid");
+    private static void killOrphan(Path data) throws IOException {
+        Path pidFile = data.resolve("postmaster.pid");
         if (Files.exists(pidFile)) {
             long pid = Long.parseLong(Files.readAllLines(pidFile).getFirst().trim());
             ProcessHandle.of(pid)
-                    .filter(process -> process.info().commandLine().orElse("").contains(home.toString()))
+                    .filter(process -> process.info().commandLine().orElse("").contains(data.toString()))
                     .ifPresent(PostgresFiles::killTree);
         }
     }
@@ -222,6 +236,17 @@ final class PostgresFiles {
         Processes.run(List.of("cp", "-a", from.toString(), to.toString()));
     }
 
+    /**
+     * As {@link #copyTree}, of a directory somebody works in: what vanishes meanwhile is left out, and so is what only its owner needs.
+     */
+    static void copyLiveTree(Path from, Path to) throws IOException {
+        Processes.run(List.of(
+                "/bin/sh", "-c",
+                "cp -a \"$0\" \"$1\" 2>\"$1.errors\" || ! grep -v 'No such file or directory' \"$1.errors\" || exit 1; rm -f \"$1.errors\"; "
+                        + "cd \"$1\" && rm -rf postmaster.pid postmaster.opts pg_wal/0* pg_wal/archive_status/*",
+                from.toString(), to.toString()));
+    }
+
     static void deleteTree(@Nullable Path root) throws IOException {
         if (root == null || !Files.exists(root)) {
             return;
@@ -235,7 +260,7 @@ final class PostgresFiles {
         }
     }
 
-    private static void giveToNobody(Path path) throws IOException {
+    static void giveToNobody(Path path) throws IOException {
         if (AS_NOBODY.contains("setpriv")) {
             Processes.run(List.of("chown", "-R", "65534:65534", path.toString()));
         }

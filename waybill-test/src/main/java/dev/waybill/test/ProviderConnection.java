@@ -62,7 +62,7 @@ final class ProviderConnection implements Runnable {
         try {
             body = reader.readBody(head);
         } catch (IOException e) {
-            provider.ledgerFile().delivery(new Delivery(seen, number, head, new byte[0]), "incomplete: " + e.getMessage());
+            provider.ledgerFile().delivery(new Delivery(seen, number, head, new byte[0]), "incomplete: " + e.getMessage(), null);
             throw e;
         }
         var delivery = new Delivery(seen, number, head, body);

@@ -4,8 +4,10 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
@@ -55,7 +57,17 @@ public final class TestPostgres {
 
     /** @param settings PostgreSQL parameters for its command line, for example {@code log_statement=all} */
     public static Server server(Map<String, String> settings) {
-        return Server.create(settings);
+        return Server.create(settings, 0);
+    }
+
+    /**
+     * A server whose files are on a {@link SmallDisk}, so that it can be full.
+     *
+     * @param settings  as above
+     * @param mebibytes a fresh cluster takes some 60
+     */
+    public static Server serverOnSmallDisk(Map<String, String> settings, int mebibytes) {
+        return Server.create(settings, mebibytes);
     }
 
     /**
@@ -151,18 +163,25 @@ public final class TestPostgres {
         private final Path log;
         private final int port;
         private final Map<String, String> settings;
+        private final int diskMebibytes;
+        private final @Nullable SmallDisk disk;
         private final AtomicInteger snapshots = new AtomicInteger();
         private @Nullable Process postmaster;
 
-        private Server(PostgresFiles.Home home, int port, Map<String, String> settings) {
+        private Server(PostgresFiles.Home home, int port, Map<String, String> settings, int diskMebibytes) throws IOException {
             this.home = home;
-            this.data = home.path().resolve("data");
+            this.diskMebibytes = diskMebibytes;
+            this.disk = diskMebibytes == 0 ? null : SmallDisk.mount(Files.createDirectory(home.disk()), diskMebibytes);
+            this.data = (disk == null ? home.path() : home.disk()).resolve("data");
+            if (disk != null) {
+                PostgresFiles.giveToNobody(home.disk());
+            }
             this.log = home.path().resolve("postgres.log");
             this.port = port;
             this.settings = settings;
         }
 
-        private static Server create(Map<String, String> overrides) {
+        private static Server create(Map<String, String> overrides, int diskMebibytes) {
             Map<String, String> settings = new HashMap<>();
             settings.put("listen_addresses", "127.0.0.1");
             settings.put("unix_socket_directories", "");
@@ -171,7 +190,7 @@ public final class TestPostgres {
             settings.put("dynamic_shared_memory_type", "mmap");
             settings.putAll(overrides);
             try {
-                var server = new Server(PostgresFiles.newHome(), Ports.free(), settings);
+                var server = new Server(PostgresFiles.newHome(), Ports.free(), settings, diskMebibytes);
                 OPEN.add(server);
                 server.initdb();
                 return server;
@@ -264,7 +283,8 @@ public final class TestPostgres {
                 return false;
             }
             List<String> lines = Files.readAllLines(file);
-            return lines.size() >= 8 && lines.getFirst().trim().equals(Long.toString(pid)) && lines.get(7).trim().equals("ready");
+            return lines.size() >= 8 && lines.getFirst().trim().equals(Long.toString(pid))
+                    && List.of("ready", "standby").contains(lines.get(7).trim());
         }
 
         /** Fast shutdown: sessions end, everything is checkpointed. */
@@ -296,6 +316,47 @@ public final class TestPostgres {
                 postmaster = null;
             } else {
                 kill();
+            }
+        }
+
+        /** Null when its files are on a disk like any other. */
+        public @Nullable SmallDisk disk() {
+            return disk;
+        }
+
+        /** The maintenance database as the superuser. */
+        public Database maintenance() {
+            return new Database("127.0.0.1", port, SUPERUSER, SUPERUSER, SUPERUSER_PASSWORD);
+        }
+
+        /**
+         * A server with a copy of this running one's files, on a disk of the same size, that follows it once it is started; by the
+         * low-level backup API, because the bundle has no pg_basebackup.
+         *
+         * @param name  its application_name, for synchronous_standby_names
+         * @param route port on loopback by which it reaches this server
+         */
+        Server follower(String name, int route) throws SQLException {
+            try (Connection connection = maintenance().connect();
+                    Statement statement = connection.createStatement()) {
+                var follower = new Server(PostgresFiles.newHome(), Ports.free(), settings, diskMebibytes);
+                OPEN.add(follower);
+                statement.execute("SELECT pg_backup_start('follower', true)");
+                PostgresFiles.copyLiveTree(data, follower.data);
+                try (ResultSet row = statement.executeQuery("SELECT labelfile FROM pg_backup_stop(false)")) {
+                    row.next();
+                    Files.writeString(follower.data.resolve("backup_label"), row.getString(1));
+                }
+                Files.createFile(follower.data.resolve("standby.signal"));
+                Files.writeString(
+                        follower.data.resolve("postgresql.auto.conf"),
+                        "primary_conninfo = 'host=127.0.0.1 port=" + route + " user=" + SUPERUSER + " password=" + SUPERUSER_PASSWORD
+                                + " application_name=" + name + " connect_timeout=2'\n",
+                        StandardOpenOption.APPEND);
+                PostgresFiles.giveToNobody(follower.data);
+                return follower;
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
             }
         }
 

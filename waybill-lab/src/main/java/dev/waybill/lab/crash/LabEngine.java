@@ -215,6 +215,8 @@ public final class LabEngine {
             case "effects" -> effects(id(request, "run"));
             case "resolve" -> effect(engine.effects().resolve(TENANT, id(request, "effect"), resolution(request)));
             case "retry" -> run(engine.runs().retry(TENANT, id(request, "run"), ACTOR));
+            case "pause" -> run(engine.runs().pause(TENANT, id(request, "run"), ACTOR));
+            case "resume" -> run(engine.runs().resume(TENANT, id(request, "run"), ACTOR));
             case "cancel" -> run(engine.runs().cancel(TENANT, id(request, "run"), ACTOR));
             case "accept" -> Json.NODES.numberNode(engine.runs().acceptLedger(ACTOR));
             case "unresolved" -> Json.NODES.numberNode(engine.queries().openDepth().stream().mapToLong(open -> open.depth()).sum());

@@ -2,6 +2,7 @@ package dev.waybill.lab.torture;
 
 import dev.waybill.json.Json;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -30,6 +31,25 @@ final class Figures {
 
     int applied() {
         return applications.values().stream().mapToInt(List::size).sum();
+    }
+
+    /** What the provider itself saw of the receipts in the store, when their requests arrived. */
+    Map<String, Long> seenStates() {
+        return deliveries.values().stream().flatMap(List::stream)
+                .collect(Collectors.groupingBy(line -> line.path("seen_state").asString("(request incomplete)"), TreeMap::new, Collectors.counting()));
+    }
+
+    /** Intents that were durable and whose send deadline passed: no byte left. */
+    long lapsed() {
+        return moves().filter(move -> "not_sent".equals(move.proof()) && String.valueOf(move.reason()).toLowerCase(Locale.ROOT).contains("deadline")).count();
+    }
+
+    /** Runs that have not come to rest, for a person to look at. */
+    List<String> restless() {
+        return store.runs().values().stream()
+                .filter(run -> !run.terminal() && !run.namedWait())
+                .map(run -> run.id() + " " + run.state() + ", " + run.takeovers() + " takeovers, reasons " + run.reasons())
+                .toList();
     }
 
     private Stream<StoreBook.Move> moves() {

@@ -1,7 +1,6 @@
 package dev.waybill.lab.torture;
 
 import dev.waybill.json.Json;
-import dev.waybill.lab.crash.LabEngine;
 import dev.waybill.test.Processes;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -14,10 +13,12 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
@@ -26,18 +27,29 @@ import tools.jackson.databind.node.ObjectNode;
 /** One machine of the cell: engines come and go on it, one at a time, with the same node directory. */
 final class Node {
     private static final Duration PATIENCE = Duration.ofSeconds(90);
-    private static final List<String> JVM = List.of(
+    private static final Duration TO_GET_TO_WORK = Duration.ofMillis(800);
+    private static final Duration BEFORE_ANOTHER_START = Duration.ofMillis(300);
+    static final List<String> JVM = List.of(
             "-Xmx160m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Dlogback.configurationFile=lab-logback.xml");
 
+    private final Class<?> main;
+    private final List<String> jvm;
     private final String name;
     private final Path directory;
     private final List<String> arguments;
     private final Map<String, AtomicLong> counted;
     private final AtomicInteger starts = new AtomicInteger();
+    private final Semaphore free = new Semaphore(1);
     private volatile @Nullable Engine engine;
+    private volatile long readySince;
 
-    /** @param counted gets what the engines count, summed over all of them */
-    Node(String name, Path directory, List<String> arguments, Map<String, AtomicLong> counted) {
+    /**
+     * @param main    {@code LabEngine}, or another engine that speaks its line protocol
+     * @param counted gets what the engines count, summed over all of them
+     */
+    Node(Class<?> main, List<String> jvm, String name, Path directory, List<String> arguments, Map<String, AtomicLong> counted) {
+        this.main = main;
+        this.jvm = List.copyOf(jvm);
         this.name = name;
         this.directory = directory;
         this.arguments = List.copyOf(arguments);
@@ -48,13 +60,22 @@ final class Node {
         return name;
     }
 
+    /** For one deed at a time; {@link #give} it back, from any thread. */
+    boolean take() {
+        return free.tryAcquire();
+    }
+
+    void give() {
+        free.release();
+    }
+
     int starts() {
         return starts.get();
     }
 
     /** One process. */
     private final class Engine {
-        final Processes.Child child = Processes.java(LabEngine.class, JVM, arguments);
+        final Processes.Child child = Processes.java(main, jvm, arguments);
         final Map<Integer, CompletableFuture<JsonNode>> asked = new ConcurrentHashMap<>();
         final AtomicInteger requests = new AtomicInteger();
         final CompletableFuture<Boolean> ready = new CompletableFuture<>();
@@ -99,12 +120,14 @@ final class Node {
             starts.incrementAndGet();
             Thread.ofPlatform().daemon().name("listen-" + name).start(started::listen);
             if (get(started.ready, Duration.ofNanos(deadline - System.nanoTime())).isPresent()) {
+                readySince = System.nanoTime();
                 return;
             }
             gone(started);
             if (System.nanoTime() > deadline) {
                 throw new IllegalStateException("node " + name + " does not start; see its logs in " + directory);
             }
+            LockSupport.parkNanos(BEFORE_ANOTHER_START.toNanos());
         }
     }
 
@@ -117,6 +140,11 @@ final class Node {
             Thread.currentThread().interrupt();
             return Optional.empty();
         }
+    }
+
+    /** It serves, and has done so for a moment: killing nothing but starting processes would be no torture. */
+    boolean isAtWork() {
+        return isReady() && System.nanoTime() - readySince > TO_GET_TO_WORK.toNanos();
     }
 
     boolean isReady() {

@@ -10,18 +10,22 @@ import tools.jackson.databind.node.ObjectNode;
 
 /** Small random sequences of guarded steps; no two positions of two runs ask the provider for the same thing. */
 final class Programs {
-    /** An unsent intent lapses after 2 s, the call ends after this one, the provider lands within {@link ProviderMain}'s bound. */
+    /** An unsent intent lapses after 2 s, the call ends after this one. */
     private static final int STEP_TIMEOUT_MILLIS = 2_000;
 
-    private static final int SETTLE_MILLIS = ProviderMain.LATEST_LANDING_MILLIS + 1_000;
+    /** Then a road may hold a request back, and the provider lands within its bound. */
+    private static final int SETTLE_MILLIS = NetworkHand.LONGEST_ON_THE_ROAD_MILLIS + ProviderMain.LATEST_LANDING_MILLIS + 500;
+
+    private static final int SHAPES = 8;
 
     private final RandomGenerator random;
-    private final int providerPort;
+    private final List<Integer> roads;
     private int steps;
 
-    Programs(RandomGenerator random, int providerPort) {
+    /** @param roads ports on loopback that lead to the provider */
+    Programs(RandomGenerator random, List<Integer> roads) {
         this.random = random;
-        this.providerPort = providerPort;
+        this.roads = roads;
     }
 
     /** @return documents named {@code program-0 ..} */
@@ -32,11 +36,21 @@ final class Programs {
             ObjectNode document = Json.NODES.objectNode().put("name", name(i));
             ArrayNode blocks = document.putArray("blocks");
             // Each shape is there, whatever the seed.
-            switch (i % 5) {
+            switch (i % SHAPES) {
                 case 0 -> sequence(blocks, 1 + random.nextInt(4), "");
                 case 1 -> parallel(blocks);
                 case 2 -> forEach(blocks);
                 case 3 -> tryCatch(blocks);
+                case 4 -> sequence(blocks, 5, "");
+                case 5 -> {
+                    sequence(blocks, 1, "");
+                    sleep(blocks);
+                    sequence(blocks, 2, "");
+                }
+                case 6 -> {
+                    sequence(blocks, 1, "");
+                    router(blocks);
+                }
                 default -> {
                     sequence(blocks, 1, "");
                     parallel(blocks);
@@ -53,7 +67,7 @@ final class Programs {
     }
 
     static ObjectNode data(String order) {
-        ObjectNode data = Json.NODES.objectNode().put("order", order);
+        ObjectNode data = Json.NODES.objectNode().put("order", order).put("choice", Math.floorMod(order.hashCode(), 3));
         data.putArray("items").add("a").add("b").add("c");
         return data;
     }
@@ -68,13 +82,33 @@ final class Programs {
         ObjectNode parallel = block(blocks, "parallel");
         ArrayNode branches = parallel.putArray("branches");
         for (int i = 0; i < 2; i++) {
-            sequence(branches.addArray(), 1 + random.nextInt(2), "");
+            ArrayNode branch = branches.addArray();
+            sequence(branch, 1 + random.nextInt(2), "");
+            if (random.nextInt(3) == 0) {
+                sleep(branch);
+                sequence(branch, 1, "");
+            }
         }
+    }
+
+    /** A timer: the run is given up and claimed again. */
+    private void sleep(ArrayNode blocks) {
+        ObjectNode sleep = blocks.addObject().put("type", "step").put("id", "t" + steps++).put("handler", "sleep");
+        sleep.putObject("params").put("duration", 200 + random.nextInt(1_500));
+    }
+
+    private void router(ArrayNode blocks) {
+        ObjectNode router = block(blocks, "router");
+        ArrayNode routes = router.putArray("routes");
+        for (int i = 0; i < 2; i++) {
+            sequence(routes.addObject().put("condition", "data.choice = " + i).putArray("blocks"), 1 + random.nextInt(2), "");
+        }
+        sequence(router.putArray("default"), 1, "");
     }
 
     private void forEach(ArrayNode blocks) {
         ObjectNode each = block(blocks, "for_each").put("collection", "{{ data.items }}").put("concurrency", 1 + random.nextInt(3));
-        sequence(each.putArray("body"), 1, "{{ item }}");
+        sequence(each.putArray("body"), 1 + random.nextInt(2), "{{ item }}");
     }
 
     private void tryCatch(ArrayNode blocks) {
@@ -93,7 +127,8 @@ final class Programs {
         ObjectNode step = Json.NODES.objectNode().put("type", "step").put("id", id).put("handler", "http_request");
         ObjectNode params = step.putObject("params").put("method", "POST");
         // A name needs a look-up, so that this intent cannot ride with the settle before it.
-        params.put("url", "http://" + (random.nextInt(4) == 0 ? "localhost" : "127.0.0.1") + ":" + providerPort + "/" + id);
+        params.put("url", "http://" + (random.nextInt(4) == 0 ? "localhost" : "127.0.0.1") + ":"
+                + roads.get(random.nextInt(roads.size())) + "/" + id);
         params.putObject("body").put("order", "{{ data.order }}").put("item", item);
         step.putObject("retry").put("max_attempts", 4).put("initial_backoff", 50);
         step.put("timeout", STEP_TIMEOUT_MILLIS);

@@ -51,6 +51,11 @@ final class ProviderBook {
         }
     }
 
+    /** Receipts whose requests came, as of the last look; cheap. */
+    synchronized int delivered() {
+        return deliveries.size();
+    }
+
     synchronized List<JsonNode> applications(String receipt) {
         look();
         return List.copyOf(applications.getOrDefault(receipt, List.of()));

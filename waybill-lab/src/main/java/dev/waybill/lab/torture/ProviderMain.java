@@ -12,24 +12,34 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.SplittableRandom;
 import java.util.UUID;
 
 /**
- * The provider as a process of its own: {@code LEDGER SEED}. It prints {@code PORT n}, misbehaves with the mix of reliability.md section
+ * The provider as a process of its own: {@code LEDGER SEED JDBC-URL USER PASSWORD}; see {@link Witness} for the last three. It prints {@code PORT n}, misbehaves with the mix of reliability.md section
  * 5.2 until a line {@code calm} comes, and ends with its standard input. It ignores idempotency keys, so that a second send shows.
  */
 public final class ProviderMain {
     /** An application lands at most this long after its request (ms): within the steps' settle time, so that quiet means quiet. */
-    static final int LATEST_LANDING_MILLIS = 4_000;
+    static final int LATEST_LANDING_MILLIS = 2_000;
 
-    private static final long SILENCE_MILLIS = 6_000;
+    private static final int WITNESSES = 6;
+    private static final long SILENCE_MILLIS = 4_000;
 
     private ProviderMain() {}
 
     public static void main(String[] arguments) throws IOException {
         long seed = Long.parseLong(arguments[1]);
-        FakeProvider provider = FakeProvider.builder().ledger(Path.of(arguments[0])).start();
+        List<Witness> witnesses = new ArrayList<>();
+        for (int i = 0; i < WITNESSES; i++) {
+            witnesses.add(new Witness(arguments[2], arguments[3], arguments[4]));
+        }
+        FakeProvider provider = FakeProvider.builder()
+                .ledger(Path.of(arguments[0]))
+                .witness(delivery -> witnesses.get((int) (delivery.number() % WITNESSES)).stateOf(delivery))
+                .start();
         provider.script(mix(seed));
         System.out.println("PORT " + provider.port());
         var in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
