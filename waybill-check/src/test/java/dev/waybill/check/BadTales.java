@@ -115,7 +115,7 @@ final class BadTales {
         bad("attempts", "an automatic attempt asks for something else", GoodTales::retried, tale -> tale.receipt("charge", 1).put("request_sha256", "x"));
         bad("attempts", "an automatic attempt has another key", GoodTales::retried, tale -> tale.receipt("charge", 1).put("idempotency_key", "k2"));
         bad("attempts", "sent again after a write-off that did not allow it", GoodTales::resent, tale -> tale.move("charge", 0, 2).putNull("retry_in_millis"));
-        bad("attempts", "it resends what is not before it", GoodTales::resent, tale -> tale.receipt("charge", 1).put("resend_of", STRANGE));
+        bad("attempts", "it resends what is not before it", GoodTales::resentByKey, tale -> tale.receipt("charge", 1).put("resend_of", STRANGE));
         bad("attempts", "it resends without a key", GoodTales::resentByKey, tale -> List.of(0, 1).forEach(attempt -> tale.receipt("charge", attempt)
                 .putNull("idempotency_key")));
         bad("attempts", "it resends under another key", GoodTales::chainHealed, tale -> {

@@ -133,6 +133,10 @@ final class Evaluator {
             found = new Ready(step, path, scope(place, path, 0), 0, null, false);
             return Decision.PENDING;
         }
+        List<Attempt> attempts = state.attempts(path);
+        if (Healing.unknown(attempts)) {
+            return unknown(step, path, place, Healing.members(attempts)); // whatever else its rows say
+        }
         BlockRow row = state.row(path);
         if (row != null) {
             switch (row.kind()) {
@@ -148,10 +152,16 @@ final class Evaluator {
                     return failed(path, problem);
                 }
                 case RETRY -> {
-                    long left = state.millisUntil(row.at(), due(row));
-                    return left > 0
-                            ? waiting("retry", path, null, left)
-                            : ready(step, path, place, state.body(row).path("attempt").asInt(), null);
+                    // Of an effect it speaks about a preparation: once a receipt was made since, that one says how it stands.
+                    if (attempts.size() <= state.body(row).path("receipts").asInt()) {
+                        long left = state.millisUntil(row.at(), due(row));
+                        Attempt sent = attempts.isEmpty() ? null : attempts.getLast();
+                        boolean automatic = sent != null && sent.last != null && sent.last.retryInMillis() != null;
+                        ReceiptRow copyOf = sent == null || !automatic ? null : sent.receipt;
+                        return left > 0
+                                ? waiting("retry", path, null, left)
+                                : ready(step, path, place, state.body(row).path("attempt").asInt(), copyOf);
+                    }
                 }
                 case TIMER -> {
                     long left = state.millisUntil(row.at(), due(row));
@@ -213,10 +223,6 @@ final class Evaluator {
         ReceiptRow receipt = last.receipt;
         // A person cleared the error after this attempt: the next one resolves its params anew (semantics.md section 3, Attempt).
         boolean cleared = row != null && row.kind() == Kind.CLEARED && state.body(row).path("attempts").asInt() > receipt.attempt();
-        List<Attempt> unknown = Healing.members(state.attempts(path));
-        if (!unknown.isEmpty() && last.state() != EffectState.DISPATCHED) {
-            return unknown(step, path, place, unknown);
-        }
         return switch (last.state()) {
             // Not in flight here and of the current claim: the intent was acknowledged and its call is being started.
             case PLANNED, PREPARED, DISPATCHED -> Decision.PENDING;

@@ -114,6 +114,19 @@ final class Healing {
         }
     }
 
+    /** Whether the effect is unknown: some receipt of it is, and none is under way. */
+    static boolean unknown(List<Attempt> attempts) {
+        boolean unknown = false;
+        for (Attempt attempt : attempts) {
+            EffectState state = attempt.state();
+            if (state == EffectState.DISPATCHED) {
+                return false;
+            }
+            unknown |= state == EffectState.UNKNOWN;
+        }
+        return unknown;
+    }
+
     /** The receipts of the effect that are unknown; empty when there is none. */
     static List<Attempt> members(List<Attempt> attempts) {
         return attempts.stream().filter(attempt -> attempt.state() == EffectState.UNKNOWN).toList();

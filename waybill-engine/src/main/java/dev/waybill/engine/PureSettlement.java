@@ -50,7 +50,9 @@ final class PureSettlement {
             error(draft, ready, problem);
             return;
         }
-        JsonNode body = Problems.json(problem).put("attempt", ready.attempt() + 1);
+        JsonNode body = Problems.json(problem)
+                .put("attempt", ready.attempt() + 1)
+                .put("receipts", ready.scope().state().attempts(ready.path()).size());
         draft.row(ready.path(), BlockRow.Kind.RETRY, body, retryIn);
     }
 

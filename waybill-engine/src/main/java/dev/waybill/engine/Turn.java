@@ -311,6 +311,7 @@ final class Turn implements Runnable {
             case Result.Read(Outcome outcome) -> PureSettlement.read(draft, current, outcome, engine.random());
             case Result.Prepared(Preparation preparation) -> prepared.put(ready.path(), preparation);
             case Result.Pure(PureHandler.Result output) -> PureSettlement.output(draft, current, output);
+            case Result.PureFailed(Problem problem) when current.resend() -> refused(current, problem);
             case Result.PureFailed(Problem problem) -> PureSettlement.failed(draft, current, problem, engine.random());
             case Result.Asked(Verifiers.Recorded recorded) -> asked(current, recorded);
         }
@@ -404,19 +405,27 @@ final class Turn implements Runnable {
                     ReceiptRow receipt;
                     List<InvariantRows.Guard> guards;
                     try {
-                        receipt = guard.receipt(ready, resolved, draft.transitionId);
+                        receipt = guard.receipt(numbered(ready), resolved, draft.transitionId);
                         guards = invariants.guards(ready, receipt);
                     } catch (EvaluationException e) {
                         engine.slots().release();
                         throw e;
                     }
                     intents.add(new Opened(receipt, call, resolved.timeout(), guards));
-                    opening.add(ready);
+                    opening.add(numbered(ready));
                     engine.points().reached(CrashPoints.Point.BEFORE_INTENT, key, ready.path());
                 }
                 yield false;
             }
         };
+    }
+
+    /** A preparation that failed has used up an attempt of the step and made no receipt: those are numbered without gaps. */
+    private static Ready numbered(Ready ready) {
+        int attempt = ready.scope().state().attempts(ready.path()).size();
+        return attempt == ready.attempt()
+                ? ready
+                : new Ready(ready.step(), ready.path(), ready.scope(), attempt, ready.copyOf(), ready.resend());
     }
 
     /** Read-Verify-Write: the provider is asked before every dispatch that is no resend, until it has said that there is nothing. */

@@ -18,6 +18,41 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Blocks: what runs when, and what is durable when. */
 class ControlFlowTest {
+    @Test
+    void aPreparationThatHangsIsTriedAgainAndTheEffectHappensOnce() {
+        java.util.concurrent.atomic.AtomicInteger prepared = new java.util.concurrent.atomic.AtomicInteger();
+        java.util.concurrent.CountDownLatch never = new java.util.concurrent.CountDownLatch(1);
+        dev.waybill.handler.EffectHandler slow = new dev.waybill.handler.EffectHandler() {
+            @Override
+            public boolean preparesWithoutIo(tools.jackson.databind.JsonNode params) {
+                return false;
+            }
+
+            @Override
+            public Preparation prepare(dev.waybill.handler.StepRequest request) {
+                if (prepared.incrementAndGet() == 1) {
+                    while (never.getCount() > 0) { // as a look-up in native code: it knows no interrupt
+                        try {
+                            never.await();
+                        } catch (InterruptedException e) {
+                            continue;
+                        }
+                    }
+                }
+                return new Preparation.Ready(dispatch -> new dev.waybill.model.Outcome.Committed(request.params(), "r-1", null));
+            }
+        };
+        try (EngineLab lab = EngineLab.memory().handler("slow", slow)) {
+            lab.sequence("pay", "[{'type':'step','id':'s','handler':'slow','timeout':200,'retry':{'max_attempts':3,'initial_backoff':10}},"
+                    + "{'type':'step','id':'t','handler':'noop'}]");
+            RunView run = lab.run("pay", "{}");
+            lab.assertCompleted(run);
+            assertThat(lab.states(run.id())).containsExactly("s#0 committed");
+        } finally {
+            never.countDown();
+        }
+    }
+
     private static String post(String id, String path, String body) {
         return "{'type':'step','id':'" + id + "','handler':'http_request','params':{'method':'POST','url':'$P" + path + "','body':" + body
                 + "}}";

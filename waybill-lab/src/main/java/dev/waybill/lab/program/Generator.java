@@ -37,7 +37,8 @@ final class Generator {
         if (options.calm() && chance(8)) {
             document.put("on_unknown", "fail");
             use("sequence on_unknown");
-        } else if (chance(4)) {
+        } else {
+            // This provider remembers no key: the declared ones are for the receipts, not for resends.
             document.putArray("on_unknown").add("wait");
         }
         if (chance(5)) {

@@ -429,6 +429,7 @@ final class Steps {
             if (chance(2)) {
                 contract.put("window", "24h");
             }
+            effect.put("on_conflict", "rejected"); // here a 409 is a no like any other
             use("idempotency key");
         }
         if (chance(3)) {
