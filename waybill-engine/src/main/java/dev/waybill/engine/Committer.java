@@ -54,7 +54,9 @@ final class Committer implements AutoCloseable {
         while (true) {
             try {
                 ledger.checkIfSuspect();
+                long comparisons = ledger.comparisons();
                 List<CommitAnswer> answers = store.commit(node.get(), batch, again);
+                ledger.dispatched(batch, answers, comparisons);
                 meter.count("waybill_commits_total", 1);
                 meter.record("waybill_commit_batch_size", batch.size());
                 return answers;

@@ -3,6 +3,9 @@ package dev.waybill.engine;
 import dev.waybill.model.EffectState;
 import dev.waybill.model.InstanceKey;
 import dev.waybill.model.InstanceState;
+import dev.waybill.store.Commit;
+import dev.waybill.store.CommitAnswer;
+import dev.waybill.store.CommitAnswer.IntentAnswer;
 import dev.waybill.store.Event;
 import dev.waybill.store.InstanceRecord;
 import dev.waybill.store.JournalRow;
@@ -48,23 +51,41 @@ final class Ledger {
     private final Meter meter;
     private final ArrayDeque<Dispatched> remembered = new ArrayDeque<>();
     private volatile boolean suspect;
+    private volatile long comparisons;
     private volatile String history = "";
 
     Ledger(Store store, Supplier<UUID> ids, Meter meter) {
         this.store = store;
         this.ids = ids;
         this.meter = meter;
+        store.onCommitConnection(this::compareOn);
     }
 
-    void dispatched(InstanceKey instance, List<ReceiptRow> receipts) {
+    /** How often memory was compared; take it before a commit, for {@link #dispatched}. */
+    long comparisons() {
+        return comparisons;
+    }
+
+    /**
+     * Remembers what these commits dispatched. Called by the committer that wrote them, before anybody hears of it; a comparison that
+     * ran while they were written cannot have seen them, so another is asked for.
+     */
+    void dispatched(List<Commit> batch, List<CommitAnswer> answers, long comparisonsBefore) {
         long now = System.nanoTime();
         synchronized (remembered) {
-            for (ReceiptRow receipt : receipts) {
-                remembered.addLast(new Dispatched(instance, receipt, now));
+            for (int i = 0; i < batch.size(); i++) {
+                if (answers.get(i) instanceof CommitAnswer.Settled settled && settled.intents() == IntentAnswer.DISPATCHED) {
+                    for (ReceiptRow receipt : batch.get(i).intents()) {
+                        remembered.addLast(new Dispatched(batch.get(i).instance(), receipt, now));
+                    }
+                }
             }
             while (!remembered.isEmpty()
                     && (remembered.size() > MAX_REMEMBERED || now - remembered.getFirst().nanos > REMEMBER.toNanos())) {
                 remembered.removeFirst();
+            }
+            if (comparisons != comparisonsBefore) {
+                suspect = true;
             }
         }
     }
@@ -94,9 +115,25 @@ final class Ledger {
         if (!suspect) {
             return;
         }
+        suspect = false; // first: a suspicion raised meanwhile stays
+        try {
+            compare(store::existingReceipts);
+        } catch (RuntimeException e) {
+            suspect = true;
+            throw e;
+        }
+    }
+
+    /** A new connection for commits, whatever is behind it: nothing is written over it before this has returned. */
+    private synchronized void compareOn(Store.ReceiptLookup lookup) {
+        compare(lookup);
+    }
+
+    private void compare(Store.ReceiptLookup lookup) {
         List<Dispatched> all;
         synchronized (remembered) {
             all = List.copyOf(remembered);
+            comparisons++;
         }
         Map<String, Map<UUID, Dispatched>> byTenant = new HashMap<>();
         for (Dispatched one : all) {
@@ -104,7 +141,7 @@ final class Ledger {
         }
         List<Dispatched> missing = new ArrayList<>();
         byTenant.forEach((tenant, receipts) -> {
-            Set<UUID> there = new HashSet<>(store.existingReceipts(tenant, receipts.keySet()));
+            Set<UUID> there = new HashSet<>(lookup.existing(tenant, receipts.keySet()));
             receipts.forEach((id, one) -> {
                 if (!there.contains(id)) {
                     missing.add(one);
@@ -121,7 +158,6 @@ final class Ledger {
             reassert(missing);
             pauseUnfinished();
         }
-        suspect = false;
     }
 
     private void reassert(List<Dispatched> missing) {

@@ -460,7 +460,6 @@ final class Turn implements Runnable {
             return false;
         }
         if (answer.intents() == IntentAnswer.DISPATCHED) {
-            engine.ledger().dispatched(key, intents.stream().map(Opened::receipt).toList());
             started(intents, opening, late);
         } else {
             releaseSlots(intents.size());

@@ -100,7 +100,7 @@ public interface Store extends AutoCloseable {
 
     Optional<InstanceSnapshot> load(InstanceKey key);
 
-    /** Which of these receipts exist; for the check after a reconnect or a failover. */
+    /** Which of these receipts exist; for the check after trouble or a change of history. */
     List<UUID> existingReceipts(String tenant, Collection<UUID> ids);
 
     /** What people and the API read. Never used for a decision. */
@@ -108,6 +108,26 @@ public interface Store extends AutoCloseable {
 
     /** Published sequence versions. */
     SequenceStore sequences();
+
+    /**
+     * Has every new connection that owners' commits go over checked before its first commit: behind it may be another history of the
+     * database (a standby that was promoted, a backup). What the check throws reaches the committer, nothing is written, and the
+     * connection is not used. At most one check; a store that cannot lose its connection never asks.
+     */
+    void onCommitConnection(ConnectionCheck check);
+
+    /** See {@link #onCommitConnection}. */
+    @FunctionalInterface
+    interface ConnectionCheck {
+        /** @param receipts what is there, read over that very connection */
+        void opened(ReceiptLookup receipts);
+    }
+
+    /** Which of these receipts exist. */
+    @FunctionalInterface
+    interface ReceiptLookup {
+        List<UUID> existing(String tenant, Collection<UUID> ids);
+    }
 
     /** A hint that something became due or changed; correctness never depends on it. */
     void onNotification(Runnable listener);

@@ -1,23 +1,34 @@
 package dev.waybill.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.waybill.model.Claim;
 import dev.waybill.model.EffectKind;
 import dev.waybill.model.InstanceKey;
 import dev.waybill.model.InstanceState;
 import dev.waybill.model.ReceiptId;
+import dev.waybill.store.Commit;
+import dev.waybill.store.CommitAnswer;
+import dev.waybill.store.CommitAnswer.IntentAnswer;
+import dev.waybill.store.CommitAnswer.ReleaseAnswer;
 import dev.waybill.store.InstanceSnapshot;
 import dev.waybill.store.ReceiptRow;
 import dev.waybill.store.Start;
 import dev.waybill.store.Store;
+import dev.waybill.store.StoreException;
 import dev.waybill.store.memory.MemoryStore;
+import java.io.IOException;
+import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
@@ -50,6 +61,110 @@ class LedgerTest {
                 "00".repeat(32), null, "00".repeat(32), "{}", claim, node, id(), 1_000, null, null, null, null, null);
     }
 
+    private static void remember(Ledger ledger, InstanceKey run, ReceiptRow receipt, long comparisonsBefore) {
+        Commit commit = new Commit(
+                run, receipt.claim(), receipt.transitionId(), List.of(), List.of(), List.of(receipt), List.of(), null, false);
+        CommitAnswer answer = new CommitAnswer.Settled(
+                IntentAnswer.DISPATCHED, ReleaseAnswer.NONE, 0, false, false, false, Instant.EPOCH);
+        ledger.dispatched(List.of(commit), List.of(answer), comparisonsBefore);
+    }
+
+    /** A run of its own with a claim, in a store that counts the comparisons and lets {@code during} happen in each. */
+    private static final class Compared implements InvocationHandler {
+        final MemoryStore real = new MemoryStore(InstantSource.system());
+        final UUID node = id();
+        final InstanceKey run = new InstanceKey("acme", id());
+        final AtomicInteger lookups = new AtomicInteger();
+        Runnable during = () -> {};
+        Store.ConnectionCheck check = receipts -> {};
+        final Store store = (Store) Proxy.newProxyInstance(Store.class.getClassLoader(), new Class<?>[] {Store.class}, this);
+        final ReceiptRow receipt;
+
+        Compared() {
+            real.registerNode(node, "n", Duration.ofHours(1));
+            real.start(node, List.of(new Start(run, run.id(), id(), "default", 1, 0, "{}", null, null, null, null, null)));
+            receipt = receipt(run, node, real.claim(node, id(), 1).getFirst().instance().claim());
+        }
+
+        @Override
+        public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
+            if (method.getName().equals("onCommitConnection")) {
+                check = (Store.ConnectionCheck) arguments[0];
+                return null;
+            }
+            if (method.getName().equals("existingReceipts")) {
+                lookups.incrementAndGet();
+                during.run();
+            }
+            try {
+                return method.invoke(real, arguments);
+            } catch (InvocationTargetException e) {
+                throw e.getCause();
+            }
+        }
+
+        boolean paused() {
+            return real.load(run).orElseThrow().instance().state() == InstanceState.PAUSED;
+        }
+    }
+
+    @Test
+    void aNewConnectionForCommitsIsComparedOverItselfBeforeItIsUsed() {
+        Compared lab = new Compared();
+        Ledger ledger = new Ledger(lab.store, LedgerTest::id, Meter.NONE);
+        remember(ledger, lab.run, lab.receipt, ledger.comparisons());
+        lab.check.opened((tenant, ids) -> List.copyOf(ids));
+        assertThat(lab.paused()).isFalse();
+
+        lab.check.opened((tenant, ids) -> List.of());
+        assertThat(lab.paused()).isTrue();
+        assertThat(lab.lookups).as("the store was asked over no other connection").hasValue(0);
+    }
+
+    /** Model failover.pml, mutant REMEMBER_LATER. */
+    @Test
+    void aCommitThatAComparisonCouldNotSeeAsksForAnother() {
+        Compared lab = new Compared();
+        Ledger ledger = new Ledger(lab.store, LedgerTest::id, Meter.NONE);
+        long before = ledger.comparisons();
+        lab.check.opened((tenant, ids) -> List.of()); // the neighbour's connection, while our COMMIT is under way on the old primary
+        remember(ledger, lab.run, lab.receipt, before);
+        assertThat(lab.paused()).isFalse();
+
+        ledger.checkIfSuspect();
+        assertThat(lab.paused()).isTrue();
+    }
+
+    @Test
+    void aSuspicionRaisedDuringAComparisonIsNotForgottenByItsEnd() {
+        Compared lab = new Compared();
+        Ledger ledger = new Ledger(lab.store, LedgerTest::id, Meter.NONE);
+        remember(ledger, lab.run, lab.receipt, ledger.comparisons());
+        lab.during = ledger::suspect;
+        ledger.suspect();
+        ledger.checkIfSuspect();
+        lab.during = () -> {};
+        ledger.checkIfSuspect();
+        assertThat(lab.lookups).hasValue(2);
+        ledger.checkIfSuspect();
+        assertThat(lab.lookups).hasValue(2);
+    }
+
+    @Test
+    void aComparisonThatFailsIsMadeAgain() {
+        Compared lab = new Compared();
+        Ledger ledger = new Ledger(lab.store, LedgerTest::id, Meter.NONE);
+        remember(ledger, lab.run, lab.receipt, ledger.comparisons());
+        lab.during = () -> {
+            throw new StoreException("unreachable", new IOException());
+        };
+        ledger.suspect();
+        assertThatThrownBy(ledger::checkIfSuspect).isInstanceOf(StoreException.class);
+        lab.during = () -> {};
+        ledger.checkIfSuspect();
+        assertThat(lab.paused()).isTrue();
+    }
+
     @Test
     void anotherHistoryWithoutOurReceiptsPausesEveryRunAndPutsThemBackAsUnknown() {
         MemoryStore real = new MemoryStore(InstantSource.system());
@@ -65,7 +180,7 @@ class LedgerTest {
         Claim claim = store.claim(node, id(), 1).getFirst().instance().claim();
         Ledger ledger = new Ledger(store, LedgerTest::id, Meter.NONE);
         ledger.lookAtHistory();
-        ledger.dispatched(sent, List.of(receipt(sent, node, claim)));
+        remember(ledger, sent, receipt(sent, node, claim), ledger.comparisons());
 
         ledger.lookAtHistory();
         assertThat(store.load(bystander).orElseThrow().instance().state()).isNotEqualTo(InstanceState.PAUSED);

@@ -501,6 +501,9 @@ public final class MemoryStore implements Store {
     }
 
     @Override
+    public void onCommitConnection(ConnectionCheck check) {}
+
+    @Override
     public void onNotification(Runnable listener) {
         listeners.add(listener);
     }

@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.postgresql.PGConnection;
 
 /**
@@ -42,13 +43,20 @@ final class Links implements AutoCloseable {
     private final Source source;
     private final Semaphore permits;
     private final Duration wait;
+    private final Consumer<Connection> opened;
     private final ConcurrentLinkedDeque<Connection> idle = new ConcurrentLinkedDeque<>();
     private volatile boolean closed;
 
     Links(Source source, int limit, Duration wait) {
+        this(source, limit, wait, connection -> {});
+    }
+
+    /** @param opened sees every new connection before it is used; what it throws reaches the taker, and the connection is closed */
+    Links(Source source, int limit, Duration wait, Consumer<Connection> opened) {
         this.source = source;
         this.permits = new Semaphore(limit);
         this.wait = wait;
+        this.opened = opened;
     }
 
     /** Hand it back with {@link #give} or {@link #drop}. */
@@ -84,9 +92,10 @@ final class Links implements AutoCloseable {
             if (driver.getPrepareThreshold() > 1) {
                 driver.setPrepareThreshold(1);
             }
+            opened.accept(connection);
             return connection;
-        } catch (SQLException e) {
-            connection.close();
+        } catch (SQLException | RuntimeException e) {
+            discard(connection);
             throw e;
         }
     }

@@ -61,11 +61,12 @@ public final class PostgresStore implements Store {
     private final PgNotifications notifications;
     private final Queries queries;
     private final SequenceStore sequences;
+    private volatile ConnectionCheck commitConnectionCheck = receipts -> {};
 
     private PostgresStore(String description, AutoCloseable pool, Links.Source dedicated, Links.Source pooled) {
         this.description = description;
         this.pool = pool;
-        this.committers = new Links(dedicated, COMMITTERS, WAIT);
+        this.committers = new Links(dedicated, COMMITTERS, WAIT, this::commitConnectionOpened);
         this.claimers = new Links(dedicated, CLAIMERS, WAIT);
         this.starters = new Links(dedicated, STARTERS, WAIT);
         this.heartbeats = new Links(dedicated, 1, WAIT);
@@ -276,12 +277,31 @@ public final class PostgresStore implements Store {
 
     @Override
     public List<UUID> existingReceipts(String tenant, Collection<UUID> ids) {
-        return reads.with("look for receipts", connection -> Sql.query(
+        return reads.with("look for receipts", connection -> existingReceipts(connection, tenant, ids));
+    }
+
+    private static List<UUID> existingReceipts(Connection connection, String tenant, Collection<UUID> ids) throws SQLException {
+        return Sql.query(
                 connection,
                 "SELECT id FROM effect_receipts WHERE tenant_id COLLATE \"POSIX\" = ? AND id = ANY (?)",
                 row -> PgReader.uuid(row, "id"),
                 tenant,
-                connection.createArrayOf("uuid", ids.toArray())));
+                connection.createArrayOf("uuid", ids.toArray()));
+    }
+
+    @Override
+    public void onCommitConnection(ConnectionCheck check) {
+        commitConnectionCheck = check;
+    }
+
+    private void commitConnectionOpened(Connection connection) {
+        commitConnectionCheck.opened((tenant, ids) -> {
+            try {
+                return existingReceipts(connection, tenant, ids);
+            } catch (SQLException e) {
+                throw PgErrors.store("look for receipts on a new connection", e);
+            }
+        });
     }
 
     @Override

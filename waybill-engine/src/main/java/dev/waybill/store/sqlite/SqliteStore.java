@@ -415,6 +415,10 @@ public final class SqliteStore implements Store {
         return sequences;
     }
 
+    /** The file is locked while it is open: nobody puts another in its place. */
+    @Override
+    public void onCommitConnection(ConnectionCheck check) {}
+
     /** One engine has the file, and it knows what it wrote: there is nobody to hear of. */
     @Override
     public void onNotification(Runnable listener) {}

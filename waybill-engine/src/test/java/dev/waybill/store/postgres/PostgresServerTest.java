@@ -14,6 +14,7 @@ import dev.waybill.store.CommitAnswer.Settled;
 import dev.waybill.store.Move;
 import dev.waybill.store.StoreLab;
 import dev.waybill.store.StoreLab.Owned;
+import dev.waybill.store.StoreException;
 import dev.waybill.store.UnclearCommitException;
 import dev.waybill.test.TestPostgres;
 import java.sql.Connection;
@@ -24,6 +25,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -94,6 +96,37 @@ class PostgresServerTest {
                 Settled settled = (Settled) repeat.get(30, TimeUnit.SECONDS).getFirst();
                 assertThat(settled.intents()).isEqualTo(IntentAnswer.DISPATCHED);
                 assertThat(store.load(owned.key()).orElseThrow().journal()).hasSize(1);
+            }
+        }
+    }
+
+    /** Model failover.pml, mutant FLAG_AFTER: whoever opens a connection may be the first to meet the promoted standby. */
+    @Test
+    void everyNewConnectionForCommitsIsCheckedBeforeAnythingIsWrittenOverIt() throws Exception {
+        try (TestPostgres.Server server = TestPostgres.server(Map.of())) {
+            server.start();
+            try (PostgresStore store = open(server.database())) {
+                Owned owned = dispatched(store);
+                List<List<UUID>> seen = new CopyOnWriteArrayList<>();
+                UUID receipt = store.load(owned.key()).orElseThrow().receipts().getFirst().id();
+                store.onCommitConnection(receipts -> {
+                    seen.add(receipts.existing(owned.key().tenant(), List.of(receipt)));
+                    if (seen.size() == 1) {
+                        throw new StoreException("it may be behind", new SQLException());
+                    }
+                });
+                server.kill();
+                server.start();
+
+                Commit settle = owned.move().committed("charge", 0, 1).commit();
+                await().ignoreExceptionsMatching(e -> e instanceof StoreException || e instanceof UnclearCommitException)
+                        .atMost(Duration.ofSeconds(30))
+                        .until(() -> !seen.isEmpty() || store.commit(NODE, List.of(settle), true).getFirst() instanceof Settled);
+                assertThat(seen).as("refused by the check").hasSize(1);
+                assertThat(store.load(owned.key()).orElseThrow().journal()).isEmpty();
+
+                assertThat(store.commit(NODE, List.of(settle), true).getFirst()).isInstanceOf(Settled.class);
+                assertThat(seen).containsExactly(List.of(receipt), List.of(receipt));
             }
         }
     }

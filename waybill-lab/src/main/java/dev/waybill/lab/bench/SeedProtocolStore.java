@@ -226,6 +226,11 @@ final class SeedProtocolStore implements Store {
     }
 
     @Override
+    public void onCommitConnection(ConnectionCheck check) {
+        real.onCommitConnection(check);
+    }
+
+    @Override
     public void onNotification(Runnable listener) {
         real.onNotification(listener);
     }
