@@ -72,7 +72,7 @@ final class EngineMutants {
                                 "engine.RunState#brokenIdentity",
                                 "!ReceiptId.of(execution, key.id(), r.path(), r.attempt()).equals(r.id())",
                                 "!ReceiptId.of(execution, key.id(), r.path() + \"@\" + r.claim().epoch(), r.attempt()).equals(r.id())")
-                        .killedBy("engine.UnknownOutcomeTest"),
+                        .killedBy("engine.IdentityTest#aReceiptsIdIsThatOfItsPlaceWhateverTheEpoch"),
                 Mutant.of("key-includes-attempt", "Retries of one effect carry the same idempotency key.")
                         .with(
                                 "engine.EffectGuard#resolve",
@@ -84,7 +84,7 @@ final class EngineMutants {
                                 "engine.EffectGuard#receipt",
                                 "copy.destinationFingerprint(), copy.idempotencyKey(), copy.requestSha256(),",
                                 "copy.destinationFingerprint(), resolved.key(), copy.requestSha256(),")
-                        .killedBy("engine.FieldCasesTest"),
+                        .killedBy("engine.IdentityTest#everyAttemptCarriesTheSameKey"),
                 Mutant.of("hash-includes-secret", "The request hash is over params without secrets: rotating a token must not change it.")
                         .with(
                                 "engine.EffectGuard#receipt",
@@ -92,7 +92,7 @@ final class EngineMutants {
                                 """
                                 resolved.key(),
                                 Fingerprints.requestSha256(dev.waybill.json.SecretText.reveal(params, state.key.tenant(), engine.secrets())),""")
-                        .killedBy("engine.FieldCasesTest"),
+                        .killedBy("engine.IdentityTest#aRotatedSecretIsTheSameRequest"),
                 Mutant.of("send-before-intent", "The intent is durable before a byte leaves.")
                         .with(
                                 "engine.Turn#commit",
@@ -175,7 +175,7 @@ final class EngineMutants {
                         .killedBy("engine.LedgerTest"),
                 Mutant.of("late-answer-dropped", "A first-hand answer that arrives after the claim is lost is never thrown away.")
                         .with("engine.LateTruth#record", "long pause = PAUSE_NANOS; while (true) {", "long pause = PAUSE_NANOS; while (closing) {")
-                        .killedBy("engine.UnknownOutcomeTest"),
+                        .killedBy("lab.crash.TwoEnginesTest#aFrozenOwnersLateAnswerSettlesAndWhatItHadNotSentItDoesNotSendAnyMore"),
                 Mutant.of("cancel-ends-at-once", "No instance is terminal while it has a dispatched receipt.")
                         .with(
                                 "engine.Turn#step",
@@ -207,7 +207,7 @@ final class EngineMutants {
                                         loaded.sequence(), snapshot, EngineJson.read(snapshot.instance().context()), EngineJson::read);
                                 fresh.wall = wall;
                                 return fresh;""")
-                        .killedBy("lab.crash.TwoEnginesTest"),
+                        .killedBy("engine.IdentityTest#aDelayIsTheDatabasesWhateverThisNodesClockSays"),
                 Mutant.of("drain-exits-early", "SIGTERM drains: nothing of ours is left dispatched.")
                         .with(
                                 "engine.Scheduler#drain",

@@ -61,7 +61,10 @@ public final class MutantsCommand implements Callable<Integer> {
     }
 
     private int run(List<Mutant> chosen, Trials trials, PrintWriter out) {
-        trials.prepare(chosen);
+        trials.forge(chosen);
+        if (layer != Layer.sim) {
+            trials.compileTests(chosen);
+        }
         List<String> survivors = new ArrayList<>();
         for (Mutant mutant : chosen) {
             out.println(Ansi.AUTO.string("@|bold " + mutant.name() + "|@  " + mutant.breaks()));

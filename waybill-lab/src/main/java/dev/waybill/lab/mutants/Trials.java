@@ -36,11 +36,11 @@ final class Trials {
     record Verdict(boolean killed, String by, double seconds) {}
 
     /**
-     * Compiles all these mutants and the tests of all of them.
+     * Compiles all these mutants.
      *
      * @throws IllegalStateException naming every one that no longer fits the engine
      */
-    void prepare(List<Mutant> mutants) {
+    void forge(List<Mutant> mutants) {
         List<String> unfit = new ArrayList<>();
         for (Mutant mutant : mutants) {
             try {
@@ -52,6 +52,10 @@ final class Trials {
         if (!unfit.isEmpty()) {
             throw new IllegalStateException(String.join("\n", unfit));
         }
+    }
+
+    /** Compiles the tests of all these mutants at once. */
+    void compileTests(List<Mutant> mutants) {
         tests = forge.tests(mutants.stream()
                 .flatMap(mutant -> mutant.tests().stream())
                 .map(test -> "dev.waybill." + (test.contains("#") ? test.substring(0, test.indexOf('#')) : test))
@@ -60,7 +64,7 @@ final class Trials {
 
     /** The mutant against each of its test classes: it is killed when every one of them fails, and none of them fails without it. */
     Verdict byTests(Mutant mutant) {
-        Path patched = Objects.requireNonNull(forged.get(mutant.name()), "prepare first");
+        Path patched = Objects.requireNonNull(forged.get(mutant.name()), "forge first");
         double seconds = 0;
         List<String> killers = new ArrayList<>();
         for (String test : mutant.tests()) {
