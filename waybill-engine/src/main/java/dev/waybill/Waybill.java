@@ -2,6 +2,7 @@ package dev.waybill;
 
 import dev.waybill.engine.CrashPoints;
 import dev.waybill.engine.EngineRuntime;
+import dev.waybill.engine.Host;
 import dev.waybill.engine.Meter;
 import dev.waybill.engine.NodeDirectory;
 import dev.waybill.engine.SequenceCache;
@@ -56,7 +57,7 @@ public final class Waybill implements AutoCloseable {
         Handlers handlers = builder.handlers();
         SequenceCache cache = new SequenceCache(store.sequences(), SequenceCatalog::parse);
         this.engine = new EngineRuntime(
-                store, builder.options, name -> handlers.find(name).orElse(null), builder.secrets, cache, ids, builder.random, builder.wall, builder.meter,
+                Host.SYSTEM, store, builder.options, name -> handlers.find(name).orElse(null), builder.secrets, cache, ids, builder.random, builder.wall, builder.meter,
                 builder.points, builder.nodeName, directory == null ? incarnation -> {} : directory::write);
         this.sequences = new SequenceCatalog(store.sequences(), ids, name -> handlers.find(name).isPresent());
         this.runs = new RunDesk(store, engine, cache, ids);

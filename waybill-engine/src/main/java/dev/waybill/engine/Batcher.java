@@ -4,8 +4,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Group commit: callers hand an item over and wait; one platform thread takes what has gathered and writes it in one transaction. No
@@ -18,21 +16,28 @@ final class Batcher<T, R> implements AutoCloseable {
         List<R> write(List<T> batch);
     }
 
-    private static final long IDLE_LOOK_MILLIS = 50;
-    private static final long CLOSE_MILLIS = 10_000;
+    private static final long CLOSE_NANOS = 10_000_000_000L;
 
-    private record Item<T, R>(T value, CompletableFuture<R> answer) {}
+    /** A value and who waits for its answer, or the end of the queue. */
+    private sealed interface Item<T, R> {
+        record Asked<T, R>(T value, CompletableFuture<R> answer) implements Item<T, R> {}
 
+        record End<T, R>() implements Item<T, R> {}
+    }
+
+    private final Host host;
     private final LinkedBlockingQueue<Item<T, R>> queue = new LinkedBlockingQueue<>();
     private final int maxBatch;
     private final Writer<T, R> writer;
     private final Thread thread;
     private volatile boolean closed;
 
-    Batcher(String name, int maxBatch, Writer<T, R> writer) {
+    Batcher(Host host, String name, int maxBatch, Writer<T, R> writer) {
+        this.host = host;
         this.maxBatch = maxBatch;
         this.writer = writer;
-        this.thread = Thread.ofPlatform().name(name).daemon(true).start(this::run);
+        this.thread = host.platform(name, this::run);
+        thread.start();
     }
 
     CompletableFuture<R> submit(T value) {
@@ -41,7 +46,7 @@ final class Batcher<T, R> implements AutoCloseable {
             answer.completeExceptionally(new IllegalStateException("the engine is closed"));
             return answer;
         }
-        queue.add(new Item<>(value, answer));
+        queue.add(new Item.Asked<>(value, answer));
         if (closed && !thread.isAlive()) { // closed between the check and the add: nobody may be left waiting
             failRest();
         }
@@ -54,46 +59,52 @@ final class Batcher<T, R> implements AutoCloseable {
 
     private void run() {
         List<Item<T, R>> taken = new ArrayList<>(maxBatch);
-        while (true) {
+        List<Item.Asked<T, R>> batch = new ArrayList<>(maxBatch);
+        boolean ending = false;
+        while (!ending || !queue.isEmpty()) {
             taken.clear();
-            Item<T, R> first = next();
-            if (first == null) {
-                if (closed) {
-                    return;
-                }
-                continue;
-            }
-            taken.add(first);
-            queue.drainTo(taken, maxBatch - 1);
-            List<T> batch = new ArrayList<>(taken.size());
-            for (Item<T, R> item : taken) {
-                batch.add(item.value);
-            }
+            batch.clear();
             try {
-                List<R> answers = writer.write(batch);
-                for (int i = 0; i < taken.size(); i++) {
-                    taken.get(i).answer.complete(answers.get(i));
-                }
-            } catch (RuntimeException | Error e) {
-                for (Item<T, R> item : taken) {
-                    item.answer.completeExceptionally(e);
+                taken.add(queue.take());
+            } catch (InterruptedException e) {
+                continue; // nobody interrupts this thread: a write cut short is an unclear one
+            }
+            queue.drainTo(taken, maxBatch - 1);
+            for (Item<T, R> item : taken) {
+                switch (item) {
+                    case Item.Asked<T, R> asked -> batch.add(asked);
+                    case Item.End<T, R>() -> ending = true;
                 }
             }
+            write(batch);
         }
     }
 
-    /** The next item, or null after a while; the thread is never interrupted, since a write cut short is an unclear one. */
-    private @Nullable Item<T, R> next() {
+    private void write(List<Item.Asked<T, R>> batch) {
+        if (batch.isEmpty()) {
+            return;
+        }
+        List<T> values = new ArrayList<>(batch.size());
+        for (Item.Asked<T, R> item : batch) {
+            values.add(item.value);
+        }
         try {
-            return queue.poll(IDLE_LOOK_MILLIS, TimeUnit.MILLISECONDS);
-        } catch (InterruptedException e) {
-            return null;
+            List<R> answers = writer.write(values);
+            for (int i = 0; i < batch.size(); i++) {
+                batch.get(i).answer.complete(answers.get(i));
+            }
+        } catch (RuntimeException | Error e) {
+            for (Item.Asked<T, R> item : batch) {
+                item.answer.completeExceptionally(e);
+            }
         }
     }
 
     private void failRest() {
         for (Item<T, R> item = queue.poll(); item != null; item = queue.poll()) {
-            item.answer.completeExceptionally(new IllegalStateException("the engine is closed"));
+            if (item instanceof Item.Asked<T, R> asked) {
+                asked.answer.completeExceptionally(new IllegalStateException("the engine is closed"));
+            }
         }
     }
 
@@ -101,8 +112,9 @@ final class Batcher<T, R> implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
+        queue.add(new Item.End<>());
         try {
-            thread.join(CLOSE_MILLIS);
+            host.join(thread, CLOSE_NANOS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

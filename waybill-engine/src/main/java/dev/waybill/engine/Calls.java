@@ -76,18 +76,18 @@ final class Calls {
             }
         }
 
-        private void start(Runnable body) {
-            Thread started = Thread.ofVirtual().name("waybill-call-" + ready.path()).unstarted(body);
+        private void start(Host host, Runnable body) {
+            Thread started = host.virtual("waybill-call-" + ready.path(), body);
             thread = started;
             started.start();
         }
     }
 
     /** The last look: late when the send deadline passed, or when the wall clock jumped away from the monotonic one (a suspended VM). */
-    static BooleanSupplier lastLook(long handedOverNanos, Duration sendDeadline, java.time.InstantSource wall) {
+    static BooleanSupplier lastLook(Host host, long handedOverNanos, Duration sendDeadline, java.time.InstantSource wall) {
         long wallMillis = wall.millis();
         return () -> {
-            long monotonic = System.nanoTime() - handedOverNanos;
+            long monotonic = host.nanoTime() - handedOverNanos;
             long walled = (wall.millis() - wallMillis) * 1_000_000L;
             return monotonic > sendDeadline.toNanos() || Math.abs(walled - monotonic) > CLOCK_JUMP_NANOS;
         };
@@ -95,7 +95,7 @@ final class Calls {
 
     Call effect(Ready ready, Attempt attempt, EffectCall call, BooleanSupplier late, Duration timeout, Consumer<Done> sink) {
         Call running = new Call(ready, attempt, deadline(timeout));
-        running.start(() -> {
+        running.start(engine.host(), () -> {
             Outcome outcome;
             try {
                 engine.points().reached(CrashPoints.Point.AFTER_INTENT, instance, ready.path());
@@ -129,7 +129,7 @@ final class Calls {
 
     Call read(Ready ready, EffectCall call, Duration timeout, Consumer<Done> sink) {
         Call running = new Call(ready, null, deadline(timeout));
-        running.start(() -> {
+        running.start(engine.host(), () -> {
             Outcome outcome;
             try {
                 outcome = call.send(new Dispatch(null, instance, ready.path(), ready.attempt(), null, false, () -> false));
@@ -145,7 +145,7 @@ final class Calls {
 
     Call prepare(Ready ready, EffectGuard guard, EffectHandler handler, EffectGuard.Resolved resolved, Consumer<Done> sink) {
         Call running = new Call(ready, null, deadline(resolved.timeout()));
-        running.start(() -> {
+        running.start(engine.host(), () -> {
             Preparation preparation;
             try {
                 preparation = guard.prepare(ready, handler, resolved);
@@ -160,7 +160,7 @@ final class Calls {
 
     Call pure(Ready ready, PureHandler handler, JsonNode params, Duration timeout, Consumer<Done> sink) {
         Call running = new Call(ready, null, deadline(timeout));
-        running.start(() -> end(running, apply(ready, handler, params), sink));
+        running.start(engine.host(), () -> end(running, apply(ready, handler, params), sink));
         return running;
     }
 
@@ -181,8 +181,8 @@ final class Calls {
         }
     }
 
-    private static long deadline(Duration timeout) {
-        return System.nanoTime() + timeout.toNanos();
+    private long deadline(Duration timeout) {
+        return engine.host().nanoTime() + timeout.toNanos();
     }
 
     private static void end(Call call, Result result, Consumer<Done> sink) {

@@ -10,7 +10,6 @@ import dev.waybill.store.UnclearCommitException;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -26,8 +25,8 @@ final class Certain {
     private Certain() {}
 
     /** @throws UnclearCommitException when it is still unclear after 10 s */
-    static OutsideAnswer outside(Store store, OutsideMove move) {
-        return certain(() -> store.settleFromOutside(move));
+    static OutsideAnswer outside(Host host, Store store, OutsideMove move) {
+        return certain(host, () -> store.settleFromOutside(move));
     }
 
     /**
@@ -35,12 +34,12 @@ final class Certain {
      *
      * @throws UnclearCommitException when it is still unclear after 10 s
      */
-    static List<StartAnswer> start(Store store, UUID node, List<Start> batch) {
-        return certain(() -> store.start(node, batch));
+    static List<StartAnswer> start(Host host, Store store, UUID node, List<Start> batch) {
+        return certain(host, () -> store.start(node, batch));
     }
 
-    private static <T> T certain(Supplier<T> verb) {
-        long until = System.nanoTime() + PATIENCE_NANOS;
+    private static <T> T certain(Host host, Supplier<T> verb) {
+        long until = host.nanoTime() + PATIENCE_NANOS;
         long pause = PAUSE_NANOS;
         UnclearCommitException unclear = null;
         while (true) {
@@ -54,10 +53,10 @@ final class Certain {
                     throw e;
                 }
             }
-            if (System.nanoTime() - until >= 0) {
+            if (host.nanoTime() - until >= 0) {
                 throw still(unclear);
             }
-            LockSupport.parkNanos(pause);
+            host.pause(pause);
             pause = Math.min(2 * pause, MAX_PAUSE_NANOS);
         }
     }

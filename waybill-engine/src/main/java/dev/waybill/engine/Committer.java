@@ -10,7 +10,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import java.util.UUID;
 import org.slf4j.Logger;
@@ -27,19 +26,21 @@ final class Committer implements AutoCloseable {
     private static final long MAX_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final List<Batcher<Commit, CommitAnswer>> shards = new ArrayList<>();
+    private final Host host;
     private final Store store;
     private final Supplier<UUID> node;
     private final Ledger ledger;
     private final Meter meter;
     private volatile boolean closing;
 
-    Committer(Store store, Supplier<UUID> node, Ledger ledger, EngineOptions options, Meter meter) {
+    Committer(Host host, Store store, Supplier<UUID> node, Ledger ledger, EngineOptions options, Meter meter) {
+        this.host = host;
         this.store = store;
         this.node = node;
         this.ledger = ledger;
         this.meter = meter;
         for (int i = 0; i < options.committers(); i++) {
-            shards.add(new Batcher<>("waybill-committer-" + i, options.maxBatch(), this::write));
+            shards.add(new Batcher<>(host, "waybill-committer-" + i, options.maxBatch(), this::write));
         }
     }
 
@@ -76,7 +77,7 @@ final class Committer implements AutoCloseable {
                     throw e;
                 }
             }
-            LockSupport.parkNanos(pause);
+            host.pause(pause);
             pause = Math.min(pause * 2, MAX_PAUSE_NANOS);
         }
     }

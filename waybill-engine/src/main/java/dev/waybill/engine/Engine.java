@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What every turn of a node shares; wired once by the facade.
  *
+ * @param host      clock, threads and waits
  * @param node      this process start's incarnation and its lease
  * @param handlers  by name; null when nobody registered it
  * @param sequences parsed versions by (tenant, id)
@@ -24,6 +25,7 @@ import org.jspecify.annotations.Nullable;
  * @param points    named points of the protocol where tests may stop or kill the process
  */
 record Engine(
+        Host host,
         NodeLease node,
         Store store,
         EngineOptions options,

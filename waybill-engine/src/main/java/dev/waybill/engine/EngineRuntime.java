@@ -13,6 +13,7 @@ import dev.waybill.store.OutsideMove;
 import dev.waybill.store.Start;
 import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
+import dev.waybill.store.StoreException;
 import dev.waybill.store.UnclearCommitException;
 import java.time.InstantSource;
 import java.util.List;
@@ -32,6 +33,7 @@ import org.slf4j.LoggerFactory;
 public final class EngineRuntime implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineRuntime.class);
 
+    private final Host host;
     private final Store store;
     private final EngineOptions options;
     private final Engine engine;
@@ -47,10 +49,12 @@ public final class EngineRuntime implements AutoCloseable {
     private volatile boolean closing;
 
     /**
+     * @param host          clock, threads and waits: {@link Host#SYSTEM} unless this is a simulation
      * @param onIncarnation told of every incarnation of this node before it is registered
      * @param wall          only for the last look's clock-jump check; leases and due times use the database's clock
      */
     public EngineRuntime(
+            Host host,
             Store store,
             EngineOptions options,
             Function<String, @Nullable Handler> handlers,
@@ -63,29 +67,30 @@ public final class EngineRuntime implements AutoCloseable {
             CrashPoints points,
             String nodeName,
             Consumer<UUID> onIncarnation) {
+        this.host = host;
         this.store = store;
         this.options = options;
         this.meter = meter;
-        this.ledger = new Ledger(store, ids, meter);
+        this.ledger = new Ledger(host, store, ids, meter);
         if (options.restored()) {
             int paused = ledger.pauseUnfinished();
             LOG.warn("LEDGER_MAY_BE_BEHIND the store was restored: {} unfinished runs are paused until 'waybill store accept'", paused);
         }
-        this.node = new NodeLease(store, nodeName, options, ids, onIncarnation);
-        this.committer = new Committer(store, node::incarnation, ledger, options, meter);
-        this.lateTruth = new LateTruth(store, sequences, ids, random, meter, this::nudge);
+        this.node = new NodeLease(host, store, nodeName, options, ids, onIncarnation);
+        this.committer = new Committer(host, store, node::incarnation, ledger, options, meter);
+        this.lateTruth = new LateTruth(host, store, sequences, ids, random, meter, this::nudge);
         this.engine = new Engine(
-                node, store, options, handlers, sequences, secrets, committer, lateTruth, ledger,
+                host, node, store, options, handlers, sequences, secrets, committer, lateTruth, ledger,
                 new Semaphore(options.maxCallsInFlight()), ids, random, meter, points);
         this.scheduler = new Scheduler(engine, wall, () -> listeners.forEach(Runnable::run));
-        this.starter = new Batcher<>("waybill-starter", options.maxBatch(), this::writeStarts);
-        this.keyedStarter = new Batcher<>("waybill-starter-keyed", options.maxBatch(), this::writeStarts);
+        this.starter = new Batcher<>(host, "waybill-starter", options.maxBatch(), this::writeStarts);
+        this.keyedStarter = new Batcher<>(host, "waybill-starter-keyed", options.maxBatch(), this::writeStarts);
         scheduler.start();
     }
 
     private List<StartAnswer> writeStarts(List<Start> batch) {
         meter.count("waybill_start_commits_total", 1);
-        return Certain.start(store, node.incarnation(), batch);
+        return Certain.start(host, store, node.incarnation(), batch);
     }
 
     /**
@@ -104,8 +109,14 @@ public final class EngineRuntime implements AutoCloseable {
         try {
             StartAnswer answer = (start.dedupKey() == null ? starter : keyedStarter).submit(asked).join();
             if (answer instanceof StartAnswer.Existing existing && existing.instance().equals(start.instance().id())) {
-                adopted = foundItself(asked);
-                return new StartAnswer.Created(adopted, store.load(start.instance()).orElseThrow().databaseNow());
+                InstanceSnapshot found = foundItself(asked);
+                adopted = claim != null && claim.equals(found.instance().claim()) && found.instance().claimNode() != null;
+                if (adopted) {
+                    scheduler.adopt(found);
+                } else {
+                    scheduler.nudge();
+                }
+                return new StartAnswer.Created(adopted, found.databaseNow());
             }
             if (answer instanceof StartAnswer.Created created) {
                 meter.count("waybill_starts_total", 1);
@@ -132,16 +143,20 @@ public final class EngineRuntime implements AutoCloseable {
         }
     }
 
-    /** An unclear start was made after all; if the claim came with it, nobody but this node can run it. */
-    private boolean foundItself(Start start) {
-        InstanceSnapshot snapshot = store.load(start.instance()).orElse(null);
-        if (snapshot == null || start.claim() == null || !start.claim().equals(snapshot.instance().claim())
-                || snapshot.instance().claimNode() == null) {
-            scheduler.nudge();
-            return false;
+    /**
+     * An unclear start was made after all; if the claim came with it, nobody but this node can run it.
+     *
+     * @throws UnclearCommitException when the database went away again: the run is there, and only the caller was not told
+     */
+    private InstanceSnapshot foundItself(Start start) {
+        try {
+            return store.load(start.instance()).orElseThrow();
+        } catch (StoreException e) {
+            if (start.claim() != null) {
+                scheduler.lost(node.incarnation(), start.claim().nonce());
+            }
+            throw new UnclearCommitException("the start of " + start.instance() + " could not be read again", e);
         }
-        scheduler.adopt(snapshot);
-        return true;
     }
 
     private InstanceSnapshot fresh(Start start, Claim claim, StartAnswer.Created created) {
@@ -156,7 +171,7 @@ public final class EngineRuntime implements AutoCloseable {
     public @Nullable RunInspection inspect(InstanceKey key) {
         InstanceSnapshot snapshot = store.load(key).orElse(null);
         Engine.Loaded loaded = snapshot == null ? null : engine.sequences().get(key.tenant(), snapshot.instance().sequenceId());
-        return snapshot == null || loaded == null ? null : RunInspection.of(snapshot, loaded);
+        return snapshot == null || loaded == null ? null : RunInspection.of(host, snapshot, loaded);
     }
 
     /**
@@ -165,7 +180,7 @@ public final class EngineRuntime implements AutoCloseable {
      * @throws dev.waybill.store.UnclearCommitException when nobody can say whether it is durable; repeat the call
      */
     public OutsideAnswer outside(OutsideMove move) {
-        return Certain.outside(store, move);
+        return Certain.outside(host, store, move);
     }
 
     /** Somebody wrote news about this instance. */
@@ -177,6 +192,11 @@ public final class EngineRuntime implements AutoCloseable {
     public AutoCloseable listen(Runnable listener) {
         listeners.add(listener);
         return () -> listeners.remove(listener);
+    }
+
+    /** Clock and waits, for whoever waits for this engine. */
+    public Host host() {
+        return host;
     }
 
     public boolean ready() {

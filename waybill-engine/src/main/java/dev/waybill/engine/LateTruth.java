@@ -20,7 +20,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
@@ -40,6 +39,7 @@ final class LateTruth {
     private static final long PAUSE_NANOS = 100_000_000L;
     private static final long MAX_PAUSE_NANOS = 2_000_000_000L;
 
+    private final Host host;
     private final Store store;
     private final SequenceCache sequences;
     private final Supplier<UUID> ids;
@@ -49,12 +49,14 @@ final class LateTruth {
     private volatile boolean closing;
 
     LateTruth(
+            Host host,
             Store store,
             SequenceCache sequences,
             Supplier<UUID> ids,
             RandomGenerator random,
             Meter meter,
             Consumer<InstanceKey> wake) {
+        this.host = host;
         this.store = store;
         this.sequences = sequences;
         this.ids = ids;
@@ -78,7 +80,7 @@ final class LateTruth {
                 }
                 LOG.warn("the late answer of effect {} waits for the database: {}", receipt, e.getMessage());
             }
-            LockSupport.parkNanos(pause);
+            host.pause(pause);
             pause = Math.min(pause * 2, MAX_PAUSE_NANOS);
         }
     }
@@ -94,7 +96,7 @@ final class LateTruth {
             LOG.error("the late answer of effect {} has no run to go to ({} is gone): {}", receiptId, instance, outcome);
             return true;
         }
-        RunState state = new RunState(loaded.sequence(), snapshot, EngineJson.read(snapshot.instance().context()), EngineJson::read);
+        RunState state = new RunState(host, loaded.sequence(), snapshot, EngineJson.read(snapshot.instance().context()), EngineJson::read);
         List<Attempt> attempts = state.attempts(sent.path());
         Attempt attempt = attempts.stream().filter(a -> a.receipt.id().equals(receiptId)).findFirst().orElse(null);
         if (attempt == null) {
@@ -114,7 +116,7 @@ final class LateTruth {
         OutsideMove move = newest && attempt.state().unresolved() && attempt.state().canMoveTo(row.to())
                 ? settling(state, here, attempt, settled, transition)
                 : evidence(state, attempt, row, outcome, transition);
-        OutsideAnswer answer = Certain.outside(store, move);
+        OutsideAnswer answer = Certain.outside(host, store, move);
         if (answer instanceof OutsideAnswer.Applied) {
             meter.count("waybill_late_truth_total", 1, "result", move.journal().isEmpty() ? "evidence" : "settled");
             wake.accept(instance);

@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -46,15 +47,20 @@ final class Ledger {
 
     private record Dispatched(InstanceKey instance, ReceiptRow receipt, long nanos) {}
 
+    private final Host host;
     private final Store store;
     private final Supplier<UUID> ids;
     private final Meter meter;
     private final ArrayDeque<Dispatched> remembered = new ArrayDeque<>();
+    /** A lock and no monitor: the database is asked under it, and a simulated scheduler sees who waits for a lock. */
+    private final ReentrantLock comparing = new ReentrantLock();
+
     private volatile boolean suspect;
     private volatile long comparisons;
     private volatile String history = "";
 
-    Ledger(Store store, Supplier<UUID> ids, Meter meter) {
+    Ledger(Host host, Store store, Supplier<UUID> ids, Meter meter) {
+        this.host = host;
         this.store = store;
         this.ids = ids;
         this.meter = meter;
@@ -71,7 +77,7 @@ final class Ledger {
      * ran while they were written cannot have seen them, so another is asked for.
      */
     void dispatched(List<Commit> batch, List<CommitAnswer> answers, long comparisonsBefore) {
-        long now = System.nanoTime();
+        long now = host.nanoTime();
         synchronized (remembered) {
             for (int i = 0; i < batch.size(); i++) {
                 if (answers.get(i) instanceof CommitAnswer.Settled settled && settled.intents() == IntentAnswer.DISPATCHED) {
@@ -111,22 +117,30 @@ final class Ledger {
     }
 
     /** Compares memory and database if there was trouble; call it before anything may be dispatched again. */
-    synchronized void checkIfSuspect() {
-        if (!suspect) {
-            return;
-        }
-        suspect = false; // first: a suspicion raised meanwhile stays
+    void checkIfSuspect() {
+        comparing.lock();
         try {
+            if (!suspect) {
+                return;
+            }
+            suspect = false; // first: a suspicion raised meanwhile stays
             compare(store::existingReceipts);
         } catch (RuntimeException e) {
             suspect = true;
             throw e;
+        } finally {
+            comparing.unlock();
         }
     }
 
     /** A new connection for commits, whatever is behind it: nothing is written over it before this has returned. */
-    private synchronized void compareOn(Store.ReceiptLookup lookup) {
-        compare(lookup);
+    private void compareOn(Store.ReceiptLookup lookup) {
+        comparing.lock();
+        try {
+            compare(lookup);
+        } finally {
+            comparing.unlock();
+        }
     }
 
     private void compare(Store.ReceiptLookup lookup) {
@@ -176,7 +190,7 @@ final class Ledger {
             OutsideMove move = new OutsideMove(
                     instance, transition, null, Set.of(), receipts, journal, List.of(), List.of(), null, null, Set.of(), true,
                     pauseReasons(), events, null);
-            if (Certain.outside(store, move) instanceof OutsideAnswer.NotFound) {
+            if (Certain.outside(host, store, move) instanceof OutsideAnswer.NotFound) {
                 LOG.error("LEDGER_MAY_BE_BEHIND run {} itself is missing; it had dispatched {}", instance,
                         receipts.stream().map(ReceiptRow::id).toList());
             }
@@ -201,7 +215,7 @@ final class Ledger {
             List<InstanceRecord> page = store.queries().instances(new InstanceFilter(InstanceFilter.ALL_TENANTS, UNFINISHED, null, Map.of(), null, PAGE, 0));
             int moved = 0;
             for (InstanceRecord one : page) {
-                OutsideAnswer answer = Certain.outside(store, new OutsideMove(
+                OutsideAnswer answer = Certain.outside(host, store, new OutsideMove(
                         one.key(), ids.get(), null, UNFINISHED, List.of(), List.of(), List.of(), List.of(), null, null, Set.of(), true,
                         pauseReasons(), List.of(), null));
                 if (answer instanceof OutsideAnswer.Applied) {

@@ -18,6 +18,7 @@ import org.slf4j.LoggerFactory;
 final class NodeLease implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(NodeLease.class);
 
+    private final Host host;
     private final Store store;
     private final String name;
     private final EngineOptions options;
@@ -31,20 +32,22 @@ final class NodeLease implements AutoCloseable {
     /**
      * @param onIncarnation told of every incarnation before it is registered, so that it can be written down
      */
-    NodeLease(Store store, String name, EngineOptions options, Supplier<UUID> ids, Consumer<UUID> onIncarnation) {
+    NodeLease(Host host, Store store, String name, EngineOptions options, Supplier<UUID> ids, Consumer<UUID> onIncarnation) {
+        this.host = host;
         this.store = store;
         this.name = name;
         this.options = options;
         this.ids = ids;
         this.onIncarnation = onIncarnation;
         this.incarnation = register();
-        this.thread = Thread.ofPlatform().name("waybill-heartbeat").daemon(true).start(this::run);
+        this.thread = host.platform("waybill-heartbeat", this::run);
+        thread.start();
     }
 
     private UUID register() {
         UUID fresh = ids.get();
         onIncarnation.accept(fresh);
-        long before = System.nanoTime();
+        long before = host.nanoTime();
         store.registerNode(fresh, name, options.lease());
         extendedAtNanos = before;
         return fresh;
@@ -56,12 +59,12 @@ final class NodeLease implements AutoCloseable {
 
     /** Whether the lease still lives by this process's own clock; the database decides, this only saves a round trip. */
     boolean alive() {
-        return System.nanoTime() - extendedAtNanos < options.lease().toNanos();
+        return host.nanoTime() - extendedAtNanos < options.lease().toNanos();
     }
 
     private void run() {
         try {
-            while (!stop.await(options.heartbeat().toMillis(), TimeUnit.MILLISECONDS)) {
+            while (!host.await(stop, options.heartbeat().toNanos())) {
                 beat();
             }
         } catch (InterruptedException e) {
@@ -70,7 +73,7 @@ final class NodeLease implements AutoCloseable {
     }
 
     private void beat() {
-        long before = System.nanoTime();
+        long before = host.nanoTime();
         try {
             if (store.heartbeat(incarnation, options.lease())) {
                 extendedAtNanos = before;
@@ -90,7 +93,7 @@ final class NodeLease implements AutoCloseable {
     public void close() {
         stop.countDown();
         try {
-            thread.join(TimeUnit.SECONDS.toMillis(5));
+            host.join(thread, TimeUnit.SECONDS.toNanos(5));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -31,15 +31,15 @@ public final class RunInspection {
     private final RunState state;
     private final InstanceSnapshot snapshot;
 
-    private RunInspection(InstanceSnapshot snapshot, Loaded loaded) {
+    private RunInspection(Host host, InstanceSnapshot snapshot, Loaded loaded) {
         this.snapshot = snapshot;
         this.loaded = loaded;
         this.state = new RunState(
-                loaded.sequence(), snapshot, EngineJson.read(snapshot.instance().context()), EngineJson::read);
+                host, loaded.sequence(), snapshot, EngineJson.read(snapshot.instance().context()), EngineJson::read);
     }
 
-    static RunInspection of(InstanceSnapshot snapshot, Loaded loaded) {
-        return new RunInspection(snapshot, loaded);
+    static RunInspection of(Host host, InstanceSnapshot snapshot, Loaded loaded) {
+        return new RunInspection(host, snapshot, loaded);
     }
 
     public InstanceSnapshot snapshot() {

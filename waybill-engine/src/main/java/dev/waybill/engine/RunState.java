@@ -54,6 +54,7 @@ final class RunState {
         }
     }
 
+    private final Host host;
     final Sequence sequence;
     final InstanceKey key;
     final UUID execution;
@@ -76,8 +77,9 @@ final class RunState {
     private Instant databaseNow;
     private long readAtNanos;
 
-    RunState(Sequence sequence, InstanceSnapshot snapshot, JsonNode context, Function<String, JsonNode> parser) {
+    RunState(Host host, Sequence sequence, InstanceSnapshot snapshot, JsonNode context, Function<String, JsonNode> parser) {
         InstanceRecord instance = snapshot.instance();
+        this.host = host;
         this.sequence = sequence;
         this.key = instance.key();
         this.execution = instance.execution();
@@ -89,7 +91,7 @@ final class RunState {
         this.pauseRequested = instance.pauseRequested();
         this.takeovers = instance.takeovers();
         this.databaseNow = snapshot.databaseNow();
-        this.readAtNanos = System.nanoTime();
+        this.readAtNanos = host.nanoTime();
         Map<String, Map<Integer, Attempt>> byPosition = new HashMap<>();
         for (ReceiptRow receipt : snapshot.receipts()) {
             Attempt attempt = new Attempt(receipt, null);
@@ -228,7 +230,7 @@ final class RunState {
 
     /** The database's time, carried forward by this process's monotonic clock since it was last told. */
     Instant now() {
-        return databaseNow.plusNanos(System.nanoTime() - readAtNanos);
+        return databaseNow.plusNanos(host.nanoTime() - readAtNanos);
     }
 
     /** Milliseconds until {@code at + dueInMillis}; a row not yet acknowledged counts from its commit. Never negative. */
@@ -268,7 +270,7 @@ final class RunState {
     /** The commit that carried these rows was acknowledged at {@code at}. */
     void acknowledged(Collection<JournalRow> settles, Collection<BlockRow> written, Instant at) {
         databaseNow = at;
-        readAtNanos = System.nanoTime();
+        readAtNanos = host.nanoTime();
         for (JournalRow row : settles) {
             if (row.retryInMillis() != null) {
                 apply(stamped(row, at));

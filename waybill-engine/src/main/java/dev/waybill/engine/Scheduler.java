@@ -12,12 +12,9 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
-import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -44,22 +41,27 @@ final class Scheduler implements AutoCloseable {
     private final Map<InstanceKey, Turn> running = new ConcurrentHashMap<>();
     private final AtomicInteger taken = new AtomicInteger();
     private final Semaphore wake = new Semaphore(0);
-    private final Queue<LostClaim> lostClaims = new ConcurrentLinkedQueue<>();
-    private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(
-            Thread.ofPlatform().name("waybill-timer").daemon(true).factory());
+    /** By when they were last heard of. */
+    private final Map<LostClaim, Long> lostClaims = new ConcurrentHashMap<>();
+    private final CountDownLatch stop = new CountDownLatch(1);
     private final Thread thread;
+    private final Thread sweeper;
     private volatile boolean draining;
     private volatile long drainDeadlineNanos;
     private volatile boolean closed;
 
-    /** A claim that may be durable although its answer never came: what it took belongs to this node, and nobody runs it. */
-    private record LostClaim(UUID node, UUID nonce, long nanos) {}
+    /**
+     * A claim that is or may be durable and that nobody runs, although what it took belongs to this node: its answer never came, or what
+     * else a turn needs did not.
+     */
+    private record LostClaim(UUID node, UUID nonce) {}
 
     Scheduler(Engine engine, InstantSource wall, Runnable onChange) {
         this.engine = engine;
         this.wall = wall;
         this.onChange = onChange;
-        this.thread = Thread.ofPlatform().name("waybill-scheduler").daemon(true).unstarted(this::run);
+        this.thread = engine.host().platform("waybill-scheduler", this::run);
+        this.sweeper = engine.host().platform("waybill-sweeper", this::sweepOn);
     }
 
     void start() {
@@ -67,7 +69,7 @@ final class Scheduler implements AutoCloseable {
             nudge();
             running.values().forEach(Turn::hint);
         });
-        timer.scheduleWithFixedDelay(this::sweep, 0, SWEEP.toMillis(), TimeUnit.MILLISECONDS);
+        sweeper.start();
         thread.start();
     }
 
@@ -105,7 +107,19 @@ final class Scheduler implements AutoCloseable {
     /** Runs an instance this node has just claimed; its place was taken with {@link #enter}. */
     void adopt(InstanceSnapshot snapshot) {
         InstanceKey key = snapshot.instance().key();
-        Loaded loaded = engine.sequences().get(key.tenant(), snapshot.instance().sequenceId());
+        Loaded loaded;
+        try {
+            loaded = engine.sequences().get(key.tenant(), snapshot.instance().sequenceId());
+        } catch (StoreException e) {
+            LOG.warn("run {} is claimed but waits for the database: {}", key, e.getMessage());
+            leave();
+            lost(engine.node().incarnation(), snapshot.instance().claim().nonce());
+            return;
+        } catch (RuntimeException e) {
+            LOG.error("INVALID_CONFIG the sequence of run {} cannot be read; the run waits for somebody to look", key, e);
+            park(snapshot);
+            return;
+        }
         if (loaded == null) {
             LOG.error("SEQUENCE_NOT_FOUND run {} names sequence {} which is gone", key, snapshot.instance().sequenceId());
             park(snapshot);
@@ -120,7 +134,7 @@ final class Scheduler implements AutoCloseable {
             return;
         }
         running.put(key, turn);
-        Thread.ofVirtual().name("waybill-turn-" + key.id()).start(turn);
+        engine.host().virtual("waybill-turn-" + key.id(), turn).start();
     }
 
     /** A run that no turn can be made of gives its claim back, so that it does not stay claimed until this node ends. */
@@ -153,10 +167,19 @@ final class Scheduler implements AutoCloseable {
             if (release.fireInMillis() <= 0) {
                 nudge();
             } else if (release.fireInMillis() < POLL.toMillis() && !closed) {
-                timer.schedule((Runnable) this::nudge, release.fireInMillis(), TimeUnit.MILLISECONDS);
+                nudgeIn(TimeUnit.MILLISECONDS.toNanos(release.fireInMillis()));
             }
         }
         onChange.run();
+    }
+
+    private void nudgeIn(long nanos) {
+        engine.host()
+                .virtual("waybill-due", () -> {
+                    engine.host().pause(nanos);
+                    nudge();
+                })
+                .start();
     }
 
     boolean draining() {
@@ -175,7 +198,7 @@ final class Scheduler implements AutoCloseable {
         while (!closed) {
             try {
                 long pause = draining ? POLL.toMillis() : claimAll();
-                if (wake.tryAcquire(pause, TimeUnit.MILLISECONDS)) {
+                if (engine.host().acquire(wake, TimeUnit.MILLISECONDS.toNanos(pause))) {
                     wake.drainPermits();
                 }
             } catch (InterruptedException e) {
@@ -192,7 +215,7 @@ final class Scheduler implements AutoCloseable {
 
     private void pauseAfterTrouble() {
         try {
-            wake.tryAcquire(POLL.toMillis(), TimeUnit.MILLISECONDS);
+            engine.host().acquire(wake, POLL.toNanos());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -231,26 +254,42 @@ final class Scheduler implements AutoCloseable {
         return POLL.toMillis();
     }
 
-    /** The answer to a claim (or to a start that came with one) was lost; what it took is looked for until it cannot land any more. */
+    /**
+     * The answer to a claim (or to a start that came with one) was lost, or nobody could begin to run what it took: that is looked for
+     * until it cannot land any more.
+     */
     void lost(UUID node, UUID nonce) {
-        lostClaims.add(new LostClaim(node, nonce, System.nanoTime()));
+        lostClaims.put(new LostClaim(node, nonce), engine.host().nanoTime());
     }
 
     private void findLost() {
-        for (LostClaim lost : lostClaims) {
+        for (Map.Entry<LostClaim, Long> entry : lostClaims.entrySet()) {
+            LostClaim lost = entry.getKey();
             boolean fenced = !lost.node.equals(engine.node().incarnation()); // then others take over what it held
-            if (fenced || System.nanoTime() - lost.nanos > LOST_FOR.toNanos()) {
+            if (fenced || engine.host().nanoTime() - entry.getValue() > LOST_FOR.toNanos()) {
                 lostClaims.remove(lost);
                 continue;
             }
             for (InstanceKey key : engine.store().claimedUnder(lost.node, lost.nonce)) {
-                if (!running.containsKey(key) && enter()) {
-                    engine.store()
-                            .load(key)
-                            .filter(found -> found.instance().claim().nonce().equals(lost.nonce) && found.instance().claimNode() != null)
-                            .ifPresentOrElse(this::adopt, this::leave);
+                InstanceSnapshot found = running.containsKey(key) ? null : engine.store().load(key).orElse(null);
+                if (found != null
+                        && found.instance().claim().nonce().equals(lost.nonce)
+                        && found.instance().claimNode() != null
+                        && !running.containsKey(key)
+                        && enter()) {
+                    adopt(found);
                 }
             }
+        }
+    }
+
+    private void sweepOn() {
+        try {
+            do {
+                sweep();
+            } while (!engine.host().await(stop, SWEEP.toNanos()));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -279,11 +318,11 @@ final class Scheduler implements AutoCloseable {
      * unclear is recorded as unknown before this returns (semantics.md section 8).
      */
     void drain(Duration drain) {
-        drainDeadlineNanos = System.nanoTime() + drain.toNanos();
+        drainDeadlineNanos = engine.host().nanoTime() + drain.toNanos();
         draining = true;
         running.values().forEach(Turn::nudge);
         long until = drainDeadlineNanos + TimeUnit.SECONDS.toNanos(10);
-        while (!running.isEmpty() && System.nanoTime() < until) {
+        while (!running.isEmpty() && engine.host().nanoTime() < until) {
             for (Turn turn : running.values()) {
                 turn.awaitEnd(Duration.ofMillis(200));
                 break;
@@ -297,10 +336,11 @@ final class Scheduler implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
+        stop.countDown();
         thread.interrupt();
-        timer.shutdownNow();
+        sweeper.interrupt();
         try {
-            thread.join(5_000);
+            engine.host().join(thread, TimeUnit.SECONDS.toNanos(5));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

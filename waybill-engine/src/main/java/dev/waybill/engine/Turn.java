@@ -28,6 +28,7 @@ import dev.waybill.store.CommitAnswer.ReleaseAnswer;
 import dev.waybill.store.InstanceSnapshot;
 import dev.waybill.store.ReceiptRow;
 import dev.waybill.store.Release;
+import dev.waybill.store.StoreException;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -53,6 +54,7 @@ import tools.jackson.databind.JsonNode;
 final class Turn implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(Turn.class);
     private static final long UNEXPECTED_BACKOFF_MILLIS = 1_000;
+    private static final long LOAD_PAUSE_MILLIS = 250;
 
     /** Mail. */
     private sealed interface Mail {
@@ -96,7 +98,7 @@ final class Turn implements Runnable {
 
     private RunState read(InstanceSnapshot snapshot) {
         return new RunState(
-                loaded.sequence(), snapshot, EngineJson.read(snapshot.instance().context()), EngineJson::read);
+                engine.host(), loaded.sequence(), snapshot, EngineJson.read(snapshot.instance().context()), EngineJson::read);
     }
 
     InstanceKey key() {
@@ -158,7 +160,7 @@ final class Turn implements Runnable {
 
     void awaitEnd(java.time.Duration atMost) {
         try {
-            over.await(atMost.toMillis(), TimeUnit.MILLISECONDS);
+            engine.host().await(over, atMost.toNanos());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -385,7 +387,7 @@ final class Turn implements Runnable {
 
     private boolean waitForSlot() {
         try {
-            if (engine.slots().tryAcquire(1, TimeUnit.SECONDS)) {
+            if (engine.host().acquire(engine.slots(), TimeUnit.SECONDS.toNanos(1))) {
                 engine.slots().release();
             }
             return true;
@@ -410,8 +412,8 @@ final class Turn implements Runnable {
         Commit commit = new Commit(
                 key, state.claim, sent.transitionId, List.copyOf(sent.settles), List.copyOf(sent.rows), receipts,
                 List.copyOf(sent.events), release, reset);
-        long handedOver = System.nanoTime();
-        java.util.function.BooleanSupplier late = Calls.lastLook(handedOver, engine.options().sendDeadline(), wall);
+        long handedOver = engine.host().nanoTime();
+        java.util.function.BooleanSupplier late = Calls.lastLook(engine.host(), handedOver, engine.options().sendDeadline(), wall);
         CommitAnswer answer;
         try {
             answer = engine.committer().submit(commit).join();
@@ -497,8 +499,26 @@ final class Turn implements Runnable {
         sent.answers.forEach(answer -> engine.lateTruth().record(key, answer.ready(), answer.receipt(), answer.outcome()));
     }
 
+    /**
+     * Waits for the database: a turn that died of its absence could not give its claim up either, and what it has in flight would have
+     * no owner while this node lives.
+     */
+    private Optional<InstanceSnapshot> load() {
+        while (true) {
+            try {
+                return engine.store().load(key);
+            } catch (StoreException e) {
+                if (scheduler.draining() && engine.host().nanoTime() - scheduler.drainDeadlineNanos() >= 0) {
+                    throw e;
+                }
+                LOG.warn("run {} waits for the database: {}", key, e.getMessage());
+                engine.host().pause(TimeUnit.MILLISECONDS.toNanos(LOAD_PAUSE_MILLIS));
+            }
+        }
+    }
+
     private boolean reload() {
-        Optional<InstanceSnapshot> snapshot = engine.store().load(key);
+        Optional<InstanceSnapshot> snapshot = load();
         if (snapshot.isEmpty() || !snapshot.get().instance().claim().equals(state.claim)
                 || snapshot.get().instance().claimNode() == null) {
             return false; // no longer ours; calls still in flight report as late truth
@@ -511,7 +531,7 @@ final class Turn implements Runnable {
 
     private void reloadIfNews() {
         if (draft.isEmpty()) {
-            Optional<InstanceSnapshot> snapshot = engine.store().load(key);
+            Optional<InstanceSnapshot> snapshot = load();
             if (snapshot.isPresent() && snapshot.get().instance().claim().equals(state.claim)
                     && snapshot.get().instance().wakeSeq() != state.wakeSeq) {
                 state = read(snapshot.get());
@@ -524,7 +544,7 @@ final class Turn implements Runnable {
 
     /** Waits for a call to end, a timer of another branch, or news. */
     private boolean await(Decision decision) {
-        long now = System.nanoTime();
+        long now = engine.host().nanoTime();
         long until = Long.MAX_VALUE;
         for (Call call : inFlight.values()) {
             until = Math.min(until, call.deadlineNanos + Settlement.graceAfterTimeout().toNanos() - now);
@@ -539,7 +559,7 @@ final class Turn implements Runnable {
         }
         listening = decision.waiting.stream().anyMatch(waiting -> waiting.dueInMillis() == null);
         try {
-            Mail mail = mailbox.poll(Math.max(0, until), TimeUnit.NANOSECONDS);
+            Mail mail = engine.host().poll(mailbox, Math.max(0, until));
             listening = false;
             if (mail != null) {
                 take(mail);
@@ -554,7 +574,7 @@ final class Turn implements Runnable {
 
     /** Calls past their timeout, or past the drain time, are interrupted; those that do not answer even then are unknown. */
     private void endOverdue() {
-        long now = System.nanoTime();
+        long now = engine.host().nanoTime();
         boolean drained = scheduler.draining() && now - scheduler.drainDeadlineNanos() >= 0;
         for (Call call : List.copyOf(inFlight.values())) {
             if (!drained && now - call.deadlineNanos < Settlement.graceAfterTimeout().toNanos()) {
@@ -562,7 +582,7 @@ final class Turn implements Runnable {
             }
             call.interrupt();
             try {
-                Mail mail = mailbox.poll(Settlement.graceAfterTimeout().toMillis(), TimeUnit.MILLISECONDS);
+                Mail mail = engine.host().poll(mailbox, Settlement.graceAfterTimeout().toNanos());
                 if (mail != null) {
                     take(mail);
                 }

@@ -1,6 +1,6 @@
 package dev.waybill.handler;
 
-import dev.waybill.transport.HttpTransport;
+import dev.waybill.transport.Transport;
 import java.time.InstantSource;
 import java.util.Map;
 import java.util.Optional;
@@ -28,7 +28,7 @@ public final class Handlers {
      *
      * @param clock for Retry-After dates
      */
-    public Handlers(HttpTransport transport, InstantSource clock) {
+    public Handlers(Transport transport, InstantSource clock) {
         this();
         byName.put(HttpRequestHandler.NAME, new HttpRequestHandler(transport, clock));
     }

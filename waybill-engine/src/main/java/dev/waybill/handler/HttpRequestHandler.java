@@ -10,7 +10,7 @@ import dev.waybill.model.WaybillException;
 import dev.waybill.transport.AddressPolicy;
 import dev.waybill.transport.Destination;
 import dev.waybill.transport.HttpOutcome;
-import dev.waybill.transport.HttpTransport;
+import dev.waybill.transport.Transport;
 import dev.waybill.transport.WireAnswer;
 import dev.waybill.transport.WireRequest;
 import java.nio.charset.StandardCharsets;
@@ -51,13 +51,13 @@ public final class HttpRequestHandler implements EffectHandler {
     /** The part of a URL that names the host, complete. */
     private static final Pattern HOST_PART = Pattern.compile("(?i)https?://[^/?#]+[/?#].*", Pattern.DOTALL);
 
-    private final HttpTransport transport;
+    private final Transport transport;
     private final InstantSource clock;
 
     /**
      * @param clock for Retry-After dates
      */
-    public HttpRequestHandler(HttpTransport transport, InstantSource clock) {
+    public HttpRequestHandler(Transport transport, InstantSource clock) {
         this.transport = transport;
         this.clock = clock;
     }

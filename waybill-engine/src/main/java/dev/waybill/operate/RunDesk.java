@@ -319,7 +319,8 @@ public final class RunDesk implements Runs {
 
     @Override
     public RunView pause(String tenant, UUID id, String actor) {
-        return signal(tenant, id, actor, "run.pause", null, true, Set.of(InstanceState.WAITING, InstanceState.SCHEDULED));
+        // A scheduled run comes by itself when it is due: woken now, it would forget the time it was started for.
+        return signal(tenant, id, actor, "run.pause", null, true, Set.of(InstanceState.WAITING));
     }
 
     @Override
@@ -394,7 +395,7 @@ public final class RunDesk implements Runs {
 
     @Override
     public RunView await(String tenant, UUID id, Duration timeout) {
-        long until = System.nanoTime() + timeout.toNanos();
+        long until = engine.host().nanoTime() + timeout.toNanos();
         Semaphore changed = new Semaphore(0);
         AutoCloseable listening = engine.listen(changed::release);
         try (listening) {
@@ -402,12 +403,12 @@ public final class RunDesk implements Runs {
                 RunView run = get(tenant, id);
                 boolean needsSomebody = run.state() == InstanceState.PAUSED
                         || (run.state() == InstanceState.WAITING && run.nextFireAt() == null);
-                long left = until - System.nanoTime();
+                long left = until - engine.host().nanoTime();
                 if (run.state().terminal() || needsSomebody || left <= 0) {
                     return run;
                 }
                 // Another node may move it: its changes are seen by looking again.
-                changed.tryAcquire(Math.min(left, TimeUnit.MILLISECONDS.toNanos(250)), TimeUnit.NANOSECONDS);
+                engine.host().acquire(changed, Math.min(left, TimeUnit.MILLISECONDS.toNanos(250)));
                 changed.drainPermits();
             }
         } catch (InterruptedException e) {

@@ -43,7 +43,7 @@ import org.jspecify.annotations.Nullable;
  * reached (semantics.md section 4). Thread-safe; calls run on the caller's thread, which must be a virtual one for an interrupt to end
  * a call that waits for the network.
  */
-public final class HttpTransport {
+public final class HttpTransport implements Transport {
     private static final long READ_CHUNK = 8_192;
     /** A little more than is kept of an answer that is too large, so that a secret on the edge is seen whole and can be taken out. */
     private static final long WINDOW = WireAnswer.KEPT_OF_TOO_LARGE + READ_CHUNK;
@@ -101,16 +101,12 @@ public final class HttpTransport {
                 .build();
     }
 
-    /** Canonicalises {@code url}, resolves it once and checks every address; nothing is dialled. */
+    @Override
     public AddressPolicy.Verdict vet(String url) {
         return policy.vet(url, resolver);
     }
 
-    /**
-     * Sends once. Never throws for what the network does. An interrupt ends the call and is consumed: it is the answer's
-     * {@link WireAnswer#STOP_INTERRUPTED}, and the caller still has an outcome to store. An interrupt that comes after a complete
-     * answer is left alone.
-     */
+    @Override
     public WireAnswer send(WireRequest request) {
         if (!request.destination().resolved()) {
             return WireAnswer.notSent(WireAnswer.STOP_UNREACHABLE, "the host name does not resolve");

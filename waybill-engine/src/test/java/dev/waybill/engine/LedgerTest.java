@@ -111,7 +111,7 @@ class LedgerTest {
     @Test
     void aNewConnectionForCommitsIsComparedOverItselfBeforeItIsUsed() {
         Compared lab = new Compared();
-        Ledger ledger = new Ledger(lab.store, LedgerTest::id, Meter.NONE);
+        Ledger ledger = new Ledger(Host.SYSTEM, lab.store, LedgerTest::id, Meter.NONE);
         remember(ledger, lab.run, lab.receipt, ledger.comparisons());
         lab.check.opened((tenant, ids) -> List.copyOf(ids));
         assertThat(lab.paused()).isFalse();
@@ -125,7 +125,7 @@ class LedgerTest {
     @Test
     void aCommitThatAComparisonCouldNotSeeAsksForAnother() {
         Compared lab = new Compared();
-        Ledger ledger = new Ledger(lab.store, LedgerTest::id, Meter.NONE);
+        Ledger ledger = new Ledger(Host.SYSTEM, lab.store, LedgerTest::id, Meter.NONE);
         long before = ledger.comparisons();
         lab.check.opened((tenant, ids) -> List.of()); // the neighbour's connection, while our COMMIT is under way on the old primary
         remember(ledger, lab.run, lab.receipt, before);
@@ -138,7 +138,7 @@ class LedgerTest {
     @Test
     void aSuspicionRaisedDuringAComparisonIsNotForgottenByItsEnd() {
         Compared lab = new Compared();
-        Ledger ledger = new Ledger(lab.store, LedgerTest::id, Meter.NONE);
+        Ledger ledger = new Ledger(Host.SYSTEM, lab.store, LedgerTest::id, Meter.NONE);
         remember(ledger, lab.run, lab.receipt, ledger.comparisons());
         lab.during = ledger::suspect;
         ledger.suspect();
@@ -153,7 +153,7 @@ class LedgerTest {
     @Test
     void aComparisonThatFailsIsMadeAgain() {
         Compared lab = new Compared();
-        Ledger ledger = new Ledger(lab.store, LedgerTest::id, Meter.NONE);
+        Ledger ledger = new Ledger(Host.SYSTEM, lab.store, LedgerTest::id, Meter.NONE);
         remember(ledger, lab.run, lab.receipt, ledger.comparisons());
         lab.during = () -> {
             throw new StoreException("unreachable", new IOException());
@@ -178,7 +178,7 @@ class LedgerTest {
             store.start(node, List.of(new Start(run, run.id(), id(), "default", 1, 0, "{}", null, null, null, null, null)));
         }
         Claim claim = store.claim(node, id(), 1).getFirst().instance().claim();
-        Ledger ledger = new Ledger(store, LedgerTest::id, Meter.NONE);
+        Ledger ledger = new Ledger(Host.SYSTEM, store, LedgerTest::id, Meter.NONE);
         ledger.lookAtHistory();
         remember(ledger, sent, receipt(sent, node, claim), ledger.comparisons());
 
@@ -203,7 +203,7 @@ class LedgerTest {
         store.registerNode(node, "n", Duration.ofHours(1));
         InstanceKey run = new InstanceKey("acme", id());
         store.start(node, List.of(new Start(run, run.id(), id(), "default", 1, 0, "{}", null, null, null, null, null)));
-        Ledger ledger = new Ledger(store, LedgerTest::id, Meter.NONE);
+        Ledger ledger = new Ledger(Host.SYSTEM, store, LedgerTest::id, Meter.NONE);
         ledger.lookAtHistory();
         history.set("7/2");
         ledger.lookAtHistory();

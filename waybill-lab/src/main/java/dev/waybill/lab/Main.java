@@ -2,16 +2,20 @@ package dev.waybill.lab;
 
 import dev.waybill.lab.bench.BenchCommand;
 import dev.waybill.lab.mutants.MutantsCommand;
+import dev.waybill.lab.sim.SimCommand;
 import dev.waybill.lab.torture.TortureCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
 /** The lab's commands; {@code ./waybill bench} and {@code ./waybill lab} come here. */
-@Command(name = "waybill-lab", mixinStandardHelpOptions = true, subcommands = {BenchCommand.class, TortureCommand.class, MutantsCommand.class})
+@Command(
+        name = "waybill-lab",
+        mixinStandardHelpOptions = true,
+        subcommands = {BenchCommand.class, TortureCommand.class, SimCommand.class, MutantsCommand.class})
 public final class Main {
     private Main() {}
 
     public static void main(String[] arguments) {
-        System.exit(new CommandLine(new Main()).execute(arguments));
+        System.exit(new CommandLine(new Main()).setCaseInsensitiveEnumValuesAllowed(true).execute(arguments));
     }
 }

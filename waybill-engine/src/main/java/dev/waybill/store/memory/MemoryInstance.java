@@ -61,6 +61,29 @@ final class MemoryInstance {
         this.updatedAt = now;
     }
 
+    /** The same rows in maps of their own. */
+    MemoryInstance copy() {
+        MemoryInstance copy = new MemoryInstance(start, createdAt);
+        copy.receipts.putAll(receipts);
+        journal.forEach((position, moves) -> copy.journal.put(position, new TreeMap<>(moves)));
+        rows.forEach((path, byN) -> copy.rows.put(path, new TreeMap<>(byN)));
+        copy.evidence.addAll(evidence);
+        copy.state = state;
+        copy.nextFireAt = nextFireAt;
+        copy.claim = claim;
+        copy.claimNode = claimNode;
+        copy.wakeSeq = wakeSeq;
+        copy.cancelRequested = cancelRequested;
+        copy.pauseRequested = pauseRequested;
+        copy.takeovers = takeovers;
+        copy.reasons = reasons;
+        copy.outcome = outcome;
+        copy.updatedAt = updatedAt;
+        copy.ownerTransition = ownerTransition;
+        copy.outsideTransition = outsideTransition;
+        return copy;
+    }
+
     /** What is later than a hundred years means never, and no time may overflow in the middle of a verb. */
     static Instant later(Instant now, long millis) {
         return now.plusMillis(Math.clamp(millis, -MAX_MILLIS, MAX_MILLIS));

@@ -107,6 +107,57 @@ public final class MemoryStore implements Store {
         return "";
     }
 
+    // --- replicas --------------------------------------------------------------------------------------------------------------
+
+    /** What a standby has received of the database: everything except the published sequences, which are never behind here. */
+    public final class Replica {
+        private final List<MemoryInstance> copies = instances.values().stream().map(MemoryInstance::copy).toList();
+        private final Map<DedupKey, StartAnswer.Existing> keys = new HashMap<>(dedup);
+        private final Map<UUID, Node> members = new LinkedHashMap<>(nodes);
+        private final List<Queries.Change> outbox = List.copyOf(changes);
+        private final List<MemoryQueries.Audited> audited = List.copyOf(audit);
+
+        private Replica() {}
+    }
+
+    /** As of now. */
+    public Replica replica() {
+        lock.lock();
+        try {
+            return new Replica();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** From here on the replica, used once, is the database: what was committed after it was taken is lost. */
+    public void promote(Replica replica) {
+        lock.lock();
+        try {
+            instances.clear();
+            due.clear();
+            receipts.clear();
+            for (MemoryInstance instance : replica.copies) {
+                InstanceKey key = instance.start.instance();
+                instances.put(key, instance);
+                instance.receipts.values().forEach(row -> receipts.put(new ReceiptKey(key.tenant(), row.id()), instance));
+                if (instance.nextFireAt != null) {
+                    due.add(new Due(instance.nextFireAt, key));
+                }
+            }
+            dedup.clear();
+            dedup.putAll(replica.keys);
+            nodes.clear();
+            nodes.putAll(replica.members);
+            changes.clear();
+            changes.addAll(replica.outbox);
+            audit.clear();
+            audit.addAll(replica.audited);
+        } finally {
+            lock.unlock();
+        }
+    }
+
     // --- nodes -----------------------------------------------------------------------------------------------------------------
 
     @Override

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -37,6 +38,9 @@ public final class MutantsCommand implements Callable<Integer> {
 
     @Option(names = "--layer", defaultValue = "all", description = "${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE})")
     private Layer layer;
+
+    @Option(names = "--sim-seconds", defaultValue = "600", description = "how long the simulator has for each (default: ${DEFAULT-VALUE})")
+    private long simSeconds;
 
     @Option(names = "--list", description = "say what the mutants are, and run none")
     private boolean list;
@@ -71,6 +75,9 @@ public final class MutantsCommand implements Callable<Integer> {
             if (layer != Layer.sim) {
                 report(out, mutant, "tests", trials.byTests(mutant), survivors);
             }
+            if (layer != Layer.tests) {
+                report(out, mutant, "sim  ", trials.bySimulator(mutant, Duration.ofSeconds(simSeconds)), survivors);
+            }
         }
         out.println();
         out.println(survivors.isEmpty()
@@ -87,7 +94,7 @@ public final class MutantsCommand implements Callable<Integer> {
             out.println("  " + layer + seconds + "  killed    " + by);
         } else {
             out.println(Ansi.AUTO.string("  " + layer + seconds + "  @|red SURVIVED|@  ") + by);
-            survivors.add(mutant.name() + " (" + layer + ")");
+            survivors.add(mutant.name() + " (" + layer.strip() + ")");
         }
         out.flush();
     }

@@ -1,9 +1,6 @@
 package dev.waybill.lab.mutants;
 
 import java.io.PrintStream;
-import java.net.URI;
-import java.net.URISyntaxException;
-import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.platform.engine.CancellationToken;
 import org.junit.platform.engine.DiscoverySelector;
@@ -28,15 +25,12 @@ final class TestTrial {
     private TestTrial() {}
 
     /** @param arguments directory of the patched classes or {@code -}, their number, their names, test classes */
-    public static void main(String[] arguments) throws ReflectiveOperationException, URISyntaxException {
+    public static void main(String[] arguments) throws ReflectiveOperationException {
         PrintStream out = System.out;
         System.setOut(System.err);
-        int patched = Integer.parseInt(arguments[1]);
-        for (int i = 2; i < 2 + patched; i++) {
-            Loaded.require(arguments[i], Path.of(arguments[0]));
-        }
+        int first = Patched.require(arguments);
         Launcher launcher = LauncherFactory.create();
-        for (int i = 2 + patched; i < arguments.length; i++) {
+        for (int i = first; i < arguments.length; i++) {
             out.println("TRIAL " + arguments[i] + " " + run(launcher, arguments[i]));
             out.flush();
         }
@@ -60,17 +54,6 @@ final class TestTrial {
                 .cancellationToken(enough)
                 .build());
         return first.verdict();
-    }
-
-    /** A mutant that is not loaded would be the true engine. */
-    private static final class Loaded {
-        static void require(String className, Path from) throws ReflectiveOperationException, URISyntaxException {
-            Class<?> type = Class.forName(className, false, TestTrial.class.getClassLoader());
-            URI where = type.getProtectionDomain().getCodeSource().getLocation().toURI();
-            if (!Path.of(where).equals(from)) {
-                throw new IllegalStateException(className + " was loaded from " + where + ", not from " + from);
-            }
-        }
     }
 
     private static final class FirstFailure implements TestExecutionListener {

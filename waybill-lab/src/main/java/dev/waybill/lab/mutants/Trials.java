@@ -64,7 +64,7 @@ final class Trials {
 
     /** The mutant against each of its test classes: it is killed when every one of them fails, and none of them fails without it. */
     Verdict byTests(Mutant mutant) {
-        Path patched = Objects.requireNonNull(forged.get(mutant.name()), "forge first");
+        Patched patched = patched(mutant);
         double seconds = 0;
         List<String> killers = new ArrayList<>();
         for (String test : mutant.tests()) {
@@ -72,7 +72,7 @@ final class Trials {
             if (base.killed()) {
                 return new Verdict(false, "the true engine fails it too: " + base.by(), seconds);
             }
-            Verdict verdict = suite(new Patched(patched, mutant.classes()), test);
+            Verdict verdict = suite(patched, test);
             seconds += verdict.seconds();
             if (!verdict.killed()) {
                 return new Verdict(false, test + " " + verdict.by(), seconds);
@@ -82,15 +82,43 @@ final class Trials {
         return new Verdict(true, String.join("; ", killers), seconds);
     }
 
-    private record Patched(Path directory, List<String> classes) {}
+    private Patched patched(Mutant mutant) {
+        return new Patched(Objects.requireNonNull(forged.get(mutant.name()), "forge first"), mutant.classes());
+    }
+
+    /** The mutant against the simulator, for so long; a seed that the true engine does not survive either says nothing. */
+    Verdict bySimulator(Mutant mutant, Duration atMost) {
+        long began = System.nanoTime();
+        long first = 1;
+        while (true) {
+            double spent = (System.nanoTime() - began) / 1e9;
+            Verdict verdict = seeds(patched(mutant), first, Integer.MAX_VALUE, Math.max(1, (long) (atMost.toSeconds() - spent)));
+            double seconds = (System.nanoTime() - began) / 1e9;
+            if (!verdict.killed()) {
+                return new Verdict(false, verdict.by(), seconds);
+            }
+            long seed = Long.parseLong(verdict.by().substring(0, verdict.by().indexOf(' ')));
+            if (!seeds(null, seed, 1, atMost.toSeconds()).killed()) {
+                return new Verdict(true, "seed " + verdict.by(), seconds);
+            }
+            first = seed + 1;
+        }
+    }
+
+    private Verdict seeds(@Nullable Patched patched, long first, long count, long seconds) {
+        List<String> arguments = Patched.arguments(patched);
+        arguments.addAll(List.of(Long.toString(first), Long.toString(count), Long.toString(seconds)));
+        long began = System.nanoTime();
+        try (Processes.Child child = Processes.start(command(patched, SimTrial.class, arguments), Map.of())) {
+            String start = "TRIAL sim ";
+            String said = child.awaitLine(line -> line.startsWith(start), Duration.ofSeconds(seconds).plus(SUITE)).substring(start.length());
+            double spent = (System.nanoTime() - began) / 1e9;
+            return said.startsWith("killed ") ? new Verdict(true, said.substring("killed ".length()), spent) : new Verdict(false, said, spent);
+        }
+    }
 
     private Verdict suite(@Nullable Patched patched, String test) {
-        List<String> arguments = new ArrayList<>();
-        arguments.add(patched == null ? "-" : patched.directory().toString());
-        arguments.add(Integer.toString(patched == null ? 0 : patched.classes().size()));
-        if (patched != null) {
-            arguments.addAll(patched.classes());
-        }
+        List<String> arguments = Patched.arguments(patched);
         arguments.add(test);
         long began = System.nanoTime();
         try (Processes.Child child = Processes.start(command(patched, TestTrial.class, arguments), Map.of())) {
@@ -121,7 +149,7 @@ final class Trials {
                 .collect(Collectors.joining(File.pathSeparator, "", File.pathSeparator + Forge.classPath()));
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(), "--enable-native-access=ALL-UNNAMED",
-                "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx768m", "-XX:-UsePerfData",
+                "-XX:+UseSerialGC", "-Xmx768m", "-XX:-UsePerfData", "--add-opens", "java.base/java.lang=ALL-UNNAMED", "-Djdk.trackAllThreads=false",
                 "-Dlogback.configurationFile=lab-logback.xml", "-cp", classPath, main.getName()));
         command.addAll(arguments);
         return command;

@@ -1,0 +1,260 @@
+package dev.waybill.lab.sim;
+
+import dev.waybill.EngineOptions;
+import dev.waybill.check.Verdict;
+import dev.waybill.lab.sim.Fault.Kind;
+import dev.waybill.model.InstanceState;
+import dev.waybill.operate.SequenceCatalog;
+import dev.waybill.store.InstanceRecord;
+import dev.waybill.store.Queries.EffectFilter;
+import dev.waybill.store.Queries.InstanceFilter;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.UUID;
+
+/**
+ * One seed, one history: engines, store, network, provider and people in one world, first with faults, then without, then the checker.
+ * Everything it needs is made here and nothing is kept: it may run on many threads, and from a class loader of its own.
+ */
+public final class Simulation {
+    private static final long S = 1_000_000_000L;
+    private static final long MS = 1_000_000L;
+    /** All is quiet so long after the faults (safety), or so long with what is left (liveness). */
+    private static final long SAFETY_BOUND = 240 * S;
+
+    private static final long LIVENESS_BOUND = 300 * S;
+    /** Of the checker's properties: what holds although the database has lost commits that it had answered. */
+    private static final Set<String> WEAK_PROMISE = Set.of("one-delivery", "once-per-effect", "legal-moves", "gapless-journal", "attempts");
+
+    private final SimOptions options;
+    private final List<String> violations = new ArrayList<>();
+    private final Tally tally = new Tally();
+    private final World world;
+    private final Plan plan;
+    private final Cluster cluster;
+    private final SimProvider provider;
+    private final SplittableRandom work;
+    private final SplittableRandom nemesis;
+    private final List<SimNode> nodes = new ArrayList<>();
+    private final List<Client> clients = new ArrayList<>();
+    private final World.Process outside = new World.Process("people");
+    private final Callers callers;
+    private final long healAt;
+    /** The standby is asynchronous and will be promoted; the engine lives on, for only it remembers what the database has lost. */
+    private final boolean behind;
+
+    private Simulation(SimOptions options) {
+        this.options = options;
+        SplittableRandom root = new SplittableRandom(options.seed());
+        this.world = new World(root.split(), options.charted());
+        List<String> given = options.faults();
+        this.plan = new Plan(
+                root.split(), given == null ? null : given.stream().map(Fault::parse).filter(Objects::nonNull).toList());
+        this.cluster = new Cluster(world, root.split(), violations);
+        this.provider = new SimProvider(world, plan, tally, cluster::stateOf, violations);
+        this.work = root.split();
+        this.nemesis = root.split();
+        this.callers = new Callers(world, outside, nodes, root.split());
+        this.healAt = work.nextLong(5 * S, 40 * S);
+        EngineOptions engine = engine(work);
+        boolean fencesItself = work.nextBoolean();
+        int size = 1 + work.nextInt(3);
+        this.behind = size == 1 && work.nextInt(3) == 0 && !options.liveness();
+        if (behind) {
+            Set.of(Kind.CRASH, Kind.DIE, Kind.KILL, Kind.DRAIN).forEach(kind -> plan.set(kind, 0));
+            provider.weak();
+        }
+        for (int i = 0; i < size; i++) {
+            nodes.add(new SimNode("n" + (i + 1), world, cluster, plan, tally, provider, engine, root.split(), fencesItself));
+        }
+        publish();
+    }
+
+    /** Runs it once. */
+    public static SimResult run(SimOptions options) {
+        return new Simulation(options).run();
+    }
+
+    private static EngineOptions engine(SplittableRandom random) {
+        EngineOptions options = EngineOptions.DEFAULT.withCommitters(1 + random.nextInt(2));
+        return switch (random.nextInt(3)) {
+            case 0 -> options;
+            case 1 -> options.withLease(Duration.ofSeconds(6), Duration.ofSeconds(2));
+            default -> options.withLease(Duration.ofSeconds(3), Duration.ofSeconds(1));
+        };
+    }
+
+    private void publish() {
+        Programs programs = new Programs(work.split());
+        SplittableRandom ids = work.split();
+        SequenceCatalog catalog = new SequenceCatalog(
+                cluster.store().sequences(), () -> new UUID(ids.nextLong(), ids.nextLong()), handler -> true);
+        int count = 1 + work.nextInt(3);
+        for (int i = 0; i < count; i++) {
+            catalog.publish("default", programs.document("program-" + i, work.nextInt(Programs.SHAPES)));
+        }
+        int runs = 2 + work.nextInt(4);
+        for (int i = 0; i < runs; i++) {
+            String order = "order-" + i;
+            clients.add(new Client(callers, tally, work.split(), "program-" + work.nextInt(count), order, Programs.data(order)));
+        }
+    }
+
+    private SimResult run() {
+        try {
+            nodes.forEach(node -> {
+                node.start();
+                node.supervise();
+            });
+            clients.forEach(client -> client.start(healAt));
+            new Person(callers, world, provider, tally, work.split()).start();
+            callers.actor("nemesis", this::nemesis);
+            if (behind) {
+                callers.actor("standby", this::standby);
+            }
+            world.run(() -> false, healAt);
+            heal();
+            boolean quiet = world.run(this::quiet, options.liveness() ? LIVENESS_BOUND : SAFETY_BOUND);
+            if (!quiet) {
+                violations.add("not quiet " + (world.nanos() - healAt) / S + " s after the last fault: " + open());
+            }
+            world.run(() -> false, 2 * S); // what comes late comes now
+            judge();
+        } catch (RuntimeException e) {
+            Throwable root = e;
+            while (root.getCause() != null) {
+                root = root.getCause();
+            }
+            StackTraceElement at = root.getStackTrace().length == 0 ? null : root.getStackTrace()[0];
+            violations.add("the simulation died: " + e.getMessage() + ": " + root + " at " + at);
+        }
+        return new SimResult(
+                options, world.hash(), List.copyOf(violations), plan.fired().stream().map(Fault::toString).toList(), tally.counts(),
+                world.steps(), world.nanos() / 1e9, world.chart());
+    }
+
+    private void nemesis() {
+        while (world.nanos() < healAt) {
+            callers.pause(nemesis.nextLong(300 * MS, 4 * S));
+            SimNode node = nodes.get(nemesis.nextInt(nodes.size()));
+            Fault fault = plan.at(
+                    "nemesis", Kind.KILL, Kind.FREEZE, Kind.DRAIN, Kind.CUT_STORE, Kind.STORE_DOWN, Kind.DISK_FULL, Kind.CLOCK_JUMP,
+                    Kind.FAILOVER);
+            if (fault != null) {
+                tally.add("nemesis " + fault.kind().name().toLowerCase(java.util.Locale.ROOT));
+                strike(node, fault);
+            }
+        }
+    }
+
+    private void standby() {
+        while (world.nanos() < healAt) {
+            callers.pause(nemesis.nextLong(500 * MS, 15 * S));
+            cluster.lag();
+            callers.pause(nemesis.nextLong(5 * MS, 3 * S));
+            Fault fault = plan.at("standby", Kind.FAILOVER_BEHIND);
+            if (fault != null) {
+                note(fault, null);
+                tally.add(cluster.failoverBehind(fault.nanos()) ? "failover behind" : "failover that lost nothing");
+            }
+        }
+    }
+
+    private void strike(SimNode node, Fault fault) {
+        switch (fault.kind()) {
+            case KILL -> node.crash(fault, "");
+            case FREEZE -> node.freeze(fault);
+            case DRAIN -> node.drain(fault);
+            case CLOCK_JUMP -> node.jump(fault);
+            case CUT_STORE -> {
+                note(fault, node.name);
+                cluster.cut(node.process(), fault.nanos());
+            }
+            case STORE_DOWN -> {
+                note(fault, null);
+                cluster.down(fault.nanos());
+            }
+            case DISK_FULL -> {
+                note(fault, null);
+                cluster.full(fault.nanos());
+            }
+            case FAILOVER -> {
+                note(fault, null);
+                cluster.failover(fault.nanos());
+            }
+            default -> throw new IllegalStateException("the nemesis has no " + fault.kind());
+        }
+    }
+
+    private void note(Fault fault, @org.jspecify.annotations.Nullable String node) {
+        cluster.struck(fault, node, fault.nanos());
+        world.note("nemesis", fault + (node == null ? "" : " " + node));
+    }
+
+    private void heal() {
+        world.note("nemesis", "calm");
+        plan.heal();
+        cluster.heal();
+        int core = options.liveness() ? nemesis.nextInt(nodes.size()) : -1;
+        for (int i = 0; i < nodes.size(); i++) {
+            SimNode node = nodes.get(i);
+            if (core < 0 || i == core) {
+                world.wake(node.process());
+            } else if (nemesis.nextBoolean()) {
+                node.stop();
+            } else {
+                world.freeze(node.process(), Long.MAX_VALUE / 4);
+                node.abandon();
+            }
+        }
+        cluster.calm();
+    }
+
+    private List<InstanceRecord> instances() {
+        return cluster.store().queries().instances(new InstanceFilter(InstanceFilter.ALL_TENANTS, Set.of(), null, Map.of(), null, 10_000, 0));
+    }
+
+    private long nextLook;
+    private boolean wasQuiet;
+
+    private boolean quiet() {
+        if (world.nanos() < nextLook) {
+            return wasQuiet;
+        }
+        nextLook = world.nanos() + 500 * MS;
+        wasQuiet = open().isEmpty();
+        return wasQuiet;
+    }
+
+    /** What has not come to its end. */
+    private List<String> open() {
+        List<String> open = new ArrayList<>();
+        clients.stream().filter(client -> !client.done()).forEach(client -> open.add("a client waits"));
+        for (InstanceRecord run : instances()) {
+            if (!run.state().terminal()) {
+                open.add("run " + run.key().id() + " is " + run.state().wire() + " " + run.reasons());
+            } else if (run.state() == InstanceState.FAILED && run.outcome() == null) {
+                open.add("run " + run.key().id() + " failed and says nothing");
+            }
+        }
+        EffectFilter queue = new EffectFilter(
+                "default", true, Set.of(), null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, 1_000);
+        cluster.store().queries().effects(queue).forEach(effect -> open.add("effect " + effect.receipt().id() + " is " + effect.state().wire()));
+        return open;
+    }
+
+    private void judge() {
+        Verdict verdict = Verdict.of(
+                provider.ledger(), List.of(Dumped.of(cluster.store(), world.instant())), callers.journal(), cluster.faults(),
+                Duration.ofMillis(5), true);
+        // What was answered and then lost by the database is lost: its weaker promise. That nothing is done twice holds all the same.
+        if (behind ? verdict.violated().stream().anyMatch(WEAK_PROMISE::contains) : !verdict.clean()) {
+            violations.add("the checker: " + verdict.violated() + "\n" + verdict.text());
+        }
+    }
+}
