@@ -196,15 +196,15 @@ final class EngineMutants {
                 Mutant.of("timer-by-node-clock", "Due times are the database's: a node's clock decides none.")
                         .with(
                                 "engine.RunState#now",
-                                "return databaseNow.plusNanos(System.nanoTime() - readAtNanos);",
-                                "return wall == null ? databaseNow.plusNanos(System.nanoTime() - readAtNanos) : wall.instant();")
+                                "return databaseNow.plusNanos(host.nanoTime() - readAtNanos);",
+                                "return wall == null ? databaseNow.plusNanos(host.nanoTime() - readAtNanos) : wall.instant();")
                         .with("engine.RunState#RunState", "boolean cancelRequested;", "java.time.@Nullable InstantSource wall; boolean cancelRequested;")
                         .with(
                                 "engine.Turn#read",
-                                "return new RunState( loaded.sequence(), snapshot, EngineJson.read(snapshot.instance().context()), EngineJson::read);",
+                                "return new RunState( engine.host(), loaded.sequence(), snapshot, EngineJson.read(snapshot.instance().context()), EngineJson::read);",
                                 """
                                 RunState fresh = new RunState(
-                                        loaded.sequence(), snapshot, EngineJson.read(snapshot.instance().context()), EngineJson::read);
+                                        engine.host(), loaded.sequence(), snapshot, EngineJson.read(snapshot.instance().context()), EngineJson::read);
                                 fresh.wall = wall;
                                 return fresh;""")
                         .killedBy("engine.IdentityTest#aDelayIsTheDatabasesWhateverThisNodesClockSays"),

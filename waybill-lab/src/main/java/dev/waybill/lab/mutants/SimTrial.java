@@ -6,8 +6,11 @@ import dev.waybill.lab.sim.SimOptions;
 import dev.waybill.lab.sim.SimResult;
 import dev.waybill.lab.sim.Simulation;
 import java.io.PrintStream;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.LoggerFactory;
@@ -18,6 +21,9 @@ import org.slf4j.LoggerFactory;
  * N seeds}.
  */
 final class SimTrial {
+    /** An honest seed takes a second; one that runs in circles without the simulated time moving would never end. */
+    private static final long SEED_NANOS = 60_000_000_000L;
+
     private SimTrial() {}
 
     /** @param arguments directory of the patched classes or {@code -}, their number, their names, first seed, how many, seconds */
@@ -32,6 +38,7 @@ final class SimTrial {
         AtomicLong next = new AtomicLong(first);
         AtomicBoolean said = new AtomicBoolean();
         List<Thread> workers = new ArrayList<>();
+        Map<Long, Long> began = new ConcurrentHashMap<>();
         for (int i = 0; i < Runtime.getRuntime().availableProcessors(); i++) {
             workers.add(Thread.ofPlatform().start(() -> {
                 while (!said.get() && System.nanoTime() < deadline) {
@@ -40,7 +47,9 @@ final class SimTrial {
                         return;
                     }
                     SimOptions options = seed % 4 == 0 ? SimOptions.of(seed).live() : SimOptions.of(seed);
+                    began.put(seed, System.nanoTime());
                     SimResult result = Simulation.run(options);
+                    began.remove(seed);
                     if (!result.clean() && said.compareAndSet(false, true)) {
                         out.println("TRIAL sim killed " + seed + " " + result.violations().getFirst().strip().replaceAll("\\s+", " "));
                     }
@@ -48,7 +57,13 @@ final class SimTrial {
             }));
         }
         for (Thread worker : workers) {
-            worker.join();
+            while (!said.get() && !worker.join(Duration.ofMillis(200))) {
+                began.forEach((seed, since) -> {
+                    if (System.nanoTime() - since > SEED_NANOS && said.compareAndSet(false, true)) {
+                        out.println("TRIAL sim killed " + seed + " it does not end");
+                    }
+                });
+            }
         }
         if (!said.get()) {
             out.println("TRIAL sim green " + (Math.min(next.get(), end) - first) + " seeds");
