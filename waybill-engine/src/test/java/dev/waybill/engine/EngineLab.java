@@ -54,6 +54,7 @@ final class EngineLab implements AutoCloseable {
     private final List<String> allowed = new ArrayList<>();
     private EngineOptions options = EngineOptions.DEFAULT.withLease(Duration.ofSeconds(4), Duration.ofSeconds(1));
     private CrashPoints points = CrashPoints.NONE;
+    private InstantSource wall = InstantSource.system();
     private Waybill engine;
 
     EngineLab(Kind kind) {
@@ -102,6 +103,12 @@ final class EngineLab implements AutoCloseable {
         return this;
     }
 
+    /** The node's wall clock; the database's stays true. */
+    EngineLab clock(InstantSource wall) {
+        this.wall = wall;
+        return this;
+    }
+
     EngineLab points(CrashPoints points) {
         this.points = points;
         return this;
@@ -125,6 +132,7 @@ final class EngineLab implements AutoCloseable {
                 .options(options.withAcceptLossOnWeakStore(kind == Kind.MEMORY))
                 .allowAddresses(allowed)
                 .crashPoints(points)
+                .clock(wall)
                 .secrets(secrets);
         handlers.forEach(builder::handler);
         return builder.open();

@@ -1,6 +1,7 @@
 package dev.waybill.lab;
 
 import dev.waybill.lab.bench.BenchCommand;
+import dev.waybill.lab.mutants.MutantsCommand;
 import dev.waybill.lab.points.PointsCommand;
 import dev.waybill.lab.program.ProgramsCommand;
 import dev.waybill.lab.recorder.RecorderCommand;
@@ -15,6 +16,7 @@ import picocli.CommandLine.Command;
         mixinStandardHelpOptions = true,
         subcommands = {
             BenchCommand.class,
+            MutantsCommand.class,
             PointsCommand.class,
             ProgramsCommand.class,
             RecorderCommand.class,

@@ -1,0 +1,3 @@
+/** Negative controls: the engine with one rule taken out, which the simulator and one other layer must notice. */
+@org.jspecify.annotations.NullMarked
+package dev.waybill.lab.mutants;
