@@ -157,7 +157,7 @@ final class LateTruth {
         return switch (state) {
             case PLANNED, PREPARED, DISPATCHED -> true;
             case UNKNOWN -> !(outcome instanceof Outcome.Unknown);
-            case NOT_APPLIED, ABANDONED -> outcome instanceof Outcome.Committed;
+            case NOT_APPLIED, ABANDONED -> !(outcome instanceof Outcome.NotApplied || outcome instanceof Outcome.Unknown);
             case COMMITTED, VERIFIED, COMPENSATED -> outcome instanceof Outcome.NotApplied;
         };
     }
