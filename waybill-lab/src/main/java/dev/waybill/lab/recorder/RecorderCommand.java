@@ -86,6 +86,13 @@ public final class RecorderCommand implements Callable<Integer> {
         /** How long before the kill those answers were written. */
         final List<Double> millisBefore = new ArrayList<>();
 
+        String before() {
+            return millisBefore.isEmpty()
+                    ? ""
+                    : " this many ms before the kill: "
+                            + String.join(", ", millisBefore.stream().sorted().map(ms -> String.format(Locale.ROOT, "%.1f", ms)).toList());
+        }
+
         int needless() {
             return neverArrived + answerWritten;
         }
@@ -157,7 +164,8 @@ public final class RecorderCommand implements Callable<Integer> {
                     engine = new Engine(arguments);
                     judge(engine, ids, provider, killed);
                     if (kill % 20 == 0) {
-                        out.printf(Locale.ROOT, "  %d kills, %d in flight, %d unknown, %d needless%n", kill, tally.inFlight, tally.unknown, tally.needless());
+                        out.printf(Locale.ROOT, "  %d kills, %d in flight, %d unknown, needless: %d never arrived, %d answered%s%n", kill, tally.inFlight,
+                                tally.unknown, tally.neverArrived, tally.answerWritten, tally.before());
                         out.flush();
                     }
                 }
@@ -260,8 +268,7 @@ public final class RecorderCommand implements Callable<Integer> {
         line(out, "    needless: nothing had arrived", tally.neverArrived);
         line(out, "    needless: the whole answer was already written", tally.answerWritten);
         if (!tally.millisBefore.isEmpty()) {
-            out.println("      that many ms before the kill: "
-                    + String.join(", ", tally.millisBefore.stream().sorted().map(ms -> String.format(Locale.ROOT, "%.1f", ms)).toList()));
+            out.println("     " + tally.before());
         }
         line(out, "kills that left a needless unknown", tally.killsWithNeedless);
         line(out, "receipts sent twice", tally.sentTwice);
