@@ -83,10 +83,7 @@ public final class EngineRuntime implements AutoCloseable {
             LOG.warn("LEDGER_MAY_BE_BEHIND the store was restored: {} unfinished runs are paused until 'waybill store accept'", paused);
         }
         this.recorder = flights == null ? Recorder.NONE : flights.record(random).map(Recorder.class::cast).orElse(Recorder.NONE);
-        this.node = new NodeLease(host, store, nodeName, options, ids, incarnation -> {
-            recorder.incarnation(incarnation);
-            onIncarnation.accept(incarnation);
-        });
+        this.node = register(nodeName, ids, onIncarnation);
         this.committer = new Committer(host, store, node::incarnation, ledger, options, meter);
         this.lateTruth = new LateTruth(host, store, sequences, ids, random, meter, recorder, this::nudge);
         this.engine = new Engine(
@@ -98,6 +95,18 @@ public final class EngineRuntime implements AutoCloseable {
         this.keyedStarter = new Batcher<>(host, "waybill-starter-keyed", options.maxBatch(), this::writeStarts);
         recall.run(); // before anybody here can take over what it speaks of
         scheduler.start();
+    }
+
+    private NodeLease register(String name, Supplier<UUID> ids, Consumer<UUID> onIncarnation) {
+        try {
+            return new NodeLease(host, store, name, options, ids, incarnation -> {
+                recorder.incarnation(incarnation);
+                onIncarnation.accept(incarnation);
+            });
+        } catch (RuntimeException e) {
+            recorder.close();
+            throw e;
+        }
     }
 
     private List<StartAnswer> writeStarts(List<Start> batch) {

@@ -125,7 +125,7 @@ final class LateTruth {
             }
             return !testimony.node().equals(snapshot.instance().claimNode());
         }
-        if (!receipt.node().equals(testimony.node()) || !receipt.path().equals(testimony.path())) {
+        if (receipt.prepared() || !receipt.node().equals(testimony.node()) || !receipt.path().equals(testimony.path())) {
             return true;
         }
         Outcome outcome = switch (testimony.says()) {
@@ -157,9 +157,10 @@ final class LateTruth {
                 .map(JournalRow::to)
                 .orElse(EffectState.DISPATCHED);
         return switch (state) {
-            case PLANNED, PREPARED, DISPATCHED -> true;
+            case DISPATCHED -> true;
+            case PLANNED, PREPARED -> false;
             case UNKNOWN -> !(outcome instanceof Outcome.Unknown);
-            case NOT_APPLIED, ABANDONED -> outcome instanceof Outcome.Committed;
+            case NOT_APPLIED, ABANDONED -> !(outcome instanceof Outcome.NotApplied || outcome instanceof Outcome.Unknown);
             case COMMITTED, VERIFIED, COMPENSATED -> outcome instanceof Outcome.NotApplied;
         };
     }

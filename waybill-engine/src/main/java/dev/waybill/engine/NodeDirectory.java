@@ -13,7 +13,9 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,13 +26,20 @@ import org.jspecify.annotations.Nullable;
 public final class NodeDirectory implements AutoCloseable {
     private static final int MAX_SLOTS = 64;
 
+    /**
+     * Slots of this process. POSIX gives a process's locks up as soon as it closes any descriptor of the file, so a second engine of
+     * this process must not even open the slot of the first.
+     */
+    private static final Set<Path> HELD_HERE = ConcurrentHashMap.newKeySet();
+
+    private final Path file;
+
     private final FileChannel channel;
-    private final FileLock lock;
     private final List<UUID> dead;
 
-    private NodeDirectory(FileChannel channel, FileLock lock, List<UUID> dead) {
+    private NodeDirectory(Path file, FileChannel channel, List<UUID> dead) {
+        this.file = file;
         this.channel = channel;
-        this.lock = lock;
         this.dead = dead;
     }
 
@@ -41,27 +50,27 @@ public final class NodeDirectory implements AutoCloseable {
      */
     public static NodeDirectory open(Path directory) {
         try {
-            Files.createDirectories(directory);
+            Path real = Files.createDirectories(directory).toRealPath();
             List<UUID> dead = new ArrayList<>();
             NodeDirectory mine = null;
             for (int slot = 0; slot < MAX_SLOTS; slot++) {
-                Path file = directory.resolve("node-" + slot + ".lock");
+                Path file = real.resolve("node-" + slot + ".lock");
                 if (mine != null && !Files.exists(file)) {
                     break;
                 }
-                FileChannel channel =
-                        FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
-                FileLock lock = tryLock(channel);
-                if (lock == null) {
-                    channel.close();
+                if (!HELD_HERE.add(file)) {
+                    continue;
+                }
+                FileChannel channel = locked(file);
+                if (channel == null) {
                     continue;
                 }
                 incarnation(channel).ifPresent(dead::add);
                 if (mine == null) {
-                    mine = new NodeDirectory(channel, lock, dead);
+                    mine = new NodeDirectory(file, channel, dead);
                 } else {
-                    lock.release();
                     channel.close();
+                    HELD_HERE.remove(file);
                 }
             }
             if (mine == null) {
@@ -73,11 +82,23 @@ public final class NodeDirectory implements AutoCloseable {
         }
     }
 
-    private static @Nullable FileLock tryLock(FileChannel channel) throws IOException {
+    /** Null when another process, or another copy of this class, holds it. Closing the channel gives the lock up. */
+    private static @Nullable FileChannel locked(Path file) throws IOException {
+        FileChannel channel = null;
+        FileLock lock = null;
         try {
-            return channel.tryLock();
+            channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
+            lock = channel.tryLock();
+            return lock == null ? null : channel;
         } catch (OverlappingFileLockException e) {
-            return null; // another engine of this very process
+            return null;
+        } finally {
+            if (lock == null) {
+                if (channel != null) {
+                    channel.close();
+                }
+                HELD_HERE.remove(file);
+            }
         }
     }
 
@@ -111,10 +132,11 @@ public final class NodeDirectory implements AutoCloseable {
     @Override
     public void close() {
         try {
-            lock.release();
             channel.close();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        } finally {
+            HELD_HERE.remove(file);
         }
     }
 }

@@ -470,8 +470,11 @@ final class Turn implements Runnable {
                 invariants.rows(sent.settles, intents.stream().flatMap(it -> it.guards().stream()).toList(), sent.results, release, state));
         long handedOver = engine.host().nanoTime();
         java.util.function.BooleanSupplier late = Calls.lastLook(engine.host(), handedOver, engine.options().sendDeadline(), wall);
-        // Before the commit: a receipt that is durable and has no note of its first byte was then not sent.
-        receipts.forEach(receipt -> engine.recorder().intent(receipt.id(), receipt.node(), key, receipt.path()));
+        // Before the commit: a receipt that is durable and has no note of its first byte was then not sent. One that is only prepared
+        // may be dispatched elsewhere, where we see nothing.
+        receipts.stream()
+                .filter(receipt -> !receipt.prepared())
+                .forEach(receipt -> engine.recorder().intent(receipt.id(), receipt.node(), key, receipt.path()));
         CommitAnswer answer;
         try {
             answer = engine.committer().submit(commit).join();

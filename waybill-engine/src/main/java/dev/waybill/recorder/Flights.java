@@ -82,6 +82,11 @@ public final class Flights {
         }
         try {
             Files.createDirectories(folder, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+            if (PosixFilePermissions.toString(Files.getPosixFilePermissions(folder)).matches(".{4}w.{4}|.{7}w.")) {
+                // A file that somebody else put there would be believed.
+                LOG.warn("no flight recorder: others can write to {}", folder);
+                return Optional.empty();
+            }
             if (!Machine.isLocal(folder)) {
                 LOG.info("no flight recorder: {} is not on a file system of this machine alone", folder);
                 return Optional.empty();

@@ -464,6 +464,17 @@ class FlightsTest {
         assertThat(Flights.in(folder, Optional.empty(), STORE, Flights.MIN_BYTES)).isEmpty();
     }
 
+    /** What others can put there, others can make it say. */
+    @Test
+    void inAFolderThatOthersCanWriteThereIsNoRecorder() throws IOException {
+        for (String permissions : List.of("rwxrwx---", "rwx----w-")) {
+            Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString(permissions));
+            assertThat(Flights.in(folder, STORE, Flights.MIN_BYTES)).as(permissions).isEmpty();
+        }
+        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
+        assertThat(Flights.in(folder, STORE, Flights.MIN_BYTES)).isPresent();
+    }
+
     // --- its life --------------------------------------------------------------------------------------------------------------
 
     @Test

@@ -39,8 +39,9 @@ import tools.jackson.databind.node.ObjectNode;
 public final class RecorderCommand implements Callable<Integer> {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final double TARGET = 0.01;
+    private static final int WARM_STEPS = 40;
     private static final List<String> JVM = List.of(
-            "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Dlogback.configurationFile=lab-logback.xml");
+            "-Xmx256m", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Dlogback.configurationFile=lab-logback.xml");
 
     @Spec
     private CommandSpec spec;
@@ -84,6 +85,13 @@ public final class RecorderCommand implements Callable<Integer> {
         int sentTwice;
         /** How long before the kill those answers were written. */
         final List<Double> millisBefore = new ArrayList<>();
+
+        String before() {
+            return millisBefore.isEmpty()
+                    ? ""
+                    : " this many ms before the kill: "
+                            + String.join(", ", millisBefore.stream().sorted().map(ms -> String.format(Locale.ROOT, "%.1f", ms)).toList());
+        }
 
         int needless() {
             return neverArrived + answerWritten;
@@ -145,7 +153,9 @@ public final class RecorderCommand implements Callable<Integer> {
             long until = System.nanoTime() + (long) (minutes * 60e9);
             Engine engine = new Engine(arguments);
             try {
-                engine.ask("publish", it -> it.set("document", document(provider.port())));
+                for (JsonNode document : documents(provider.port())) {
+                    engine.ask("publish", it -> it.set("document", document));
+                }
                 for (int kill = 1; kill <= kills && System.nanoTime() < until; kill++) {
                     List<String> ids = load(engine, kill, random);
                     long killed = System.nanoTime();
@@ -154,7 +164,8 @@ public final class RecorderCommand implements Callable<Integer> {
                     engine = new Engine(arguments);
                     judge(engine, ids, provider, killed);
                     if (kill % 20 == 0) {
-                        out.printf(Locale.ROOT, "  %d kills, %d in flight, %d unknown, %d needless%n", kill, tally.inFlight, tally.unknown, tally.needless());
+                        out.printf(Locale.ROOT, "  %d kills, %d in flight, %d unknown, needless: %d never arrived, %d answered%s%n", kill, tally.inFlight,
+                                tally.unknown, tally.neverArrived, tally.answerWritten, tally.before());
                         out.flush();
                     }
                 }
@@ -174,19 +185,26 @@ public final class RecorderCommand implements Callable<Integer> {
         return report(out);
     }
 
-    private static JsonNode document(int port) {
+    private static List<JsonNode> documents(int port) {
         String step = "{'type':'step','id':'ID','handler':'http_request','timeout':60000,'params':{'method':'POST','url':'http://127.0.0.1:"
                 + port + "/ID','body':{'order':'{{ data.order }}'}}}";
-        return Json.parseDefinition(("{'name':'pay','blocks':[" + step.replace("ID", "charge") + "," + step.replace("ID", "ship") + "]}")
-                .replace('\'', '"'));
+        String pay = "{'name':'pay','blocks':[" + step.replace("ID", "charge") + "," + step.replace("ID", "ship") + "]}";
+        String warm = "{'name':'warm','blocks':[{'type':'for_each','id':'again','collection':'{{ data.items }}','body':["
+                + step.replace("ID", SlowProvider.AT_ONCE) + "]}]}";
+        return List.of(Json.parseDefinition(pay.replace('\'', '"')), Json.parseDefinition(warm.replace('\'', '"')));
     }
 
     /**
-     * Starts runs over a while and returns at a random moment of it; every one was acknowledged. One run goes before them, so that what is
-     * measured is an engine at work and not the loading of its classes.
+     * Starts runs over a while and returns at a random moment of it; every one was acknowledged. Before them go some steps that are
+     * answered at once, so that what is measured is an engine at work and not the loading of its classes.
      */
     private List<String> load(Engine engine, int kill, Random random) {
-        String first = engine.ask("start", it -> it.put("name", "pay").putObject("data").put("order", kill + "-first")).asString();
+        String first = engine.ask("start", it -> {
+            ObjectNode data = it.put("name", "warm").putObject("data").put("order", kill);
+            for (int i = 0; i < WARM_STEPS; i++) {
+                data.withArray("items").add(i);
+            }
+        }).asString();
         engine.ask("await", it -> it.put("run", first).put("millis", PATIENCE.toMillis()));
         List<Integer> starts = new ArrayList<>();
         long spread = Duration.ofMillis(answerMillis).toNanos();
@@ -250,7 +268,7 @@ public final class RecorderCommand implements Callable<Integer> {
         line(out, "    needless: nothing had arrived", tally.neverArrived);
         line(out, "    needless: the whole answer was already written", tally.answerWritten);
         if (!tally.millisBefore.isEmpty()) {
-            out.printf(Locale.ROOT, "      at most %.2f ms before the kill%n", tally.millisBefore.stream().mapToDouble(it -> it).max().orElse(0));
+            out.println("     " + tally.before());
         }
         line(out, "kills that left a needless unknown", tally.killsWithNeedless);
         line(out, "receipts sent twice", tally.sentTwice);

@@ -78,6 +78,25 @@ class FlightRecorderTest {
         }
     }
 
+    /** Somebody wrote off elsewhere what had happened: the file changes nothing of that, and says so. */
+    @Test
+    void anAnswerThatContradictsADecisionIsEvidence() {
+        try (CrashLab lab = CrashLab.on(Kind.POSTGRES)) {
+            EngineProcess engine = lab.engine("a", CrashLab.SHORT_LEASE);
+            UUID run = heldAt(lab, engine, Point.AFTER_ANSWER, "denied");
+            engine.kill();
+            EngineProcess elsewhere = lab.engine("b", CrashLab.SHORT_LEASE);
+            assertThat(CrashLab.ending(elsewhere.await(run))).startsWith("waiting effect_unknown");
+            String effect = elsewhere.effects(run).getFirst().path("id").asString();
+            assertThat(elsewhere.ask("resolve", it -> it.put("effect", effect).put("state", "abandoned")).answer().has("ok")).isTrue();
+
+            EngineProcess back = lab.engine("a", CrashLab.SHORT_LEASE);
+            JsonNode known = back.effects(run).getFirst();
+            assertThat(known.path("state").asString()).isEqualTo("abandoned");
+            assertThat(known.path("evidence").valueStream().map(JsonNode::asString)).contains("contradiction");
+        }
+    }
+
     private static List<String> moves(EngineProcess engine, UUID run) {
         return engine.effects(run).getFirst().path("journal").valueStream()
                 .map(move -> move.path("to").asString() + " by " + move.path("actor").asString())
