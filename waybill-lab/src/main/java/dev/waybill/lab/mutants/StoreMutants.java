@@ -102,8 +102,8 @@ final class StoreMutants {
                                 "boolean released = release != null;")
                         .with(
                                 "store.sqlite.Commits#run",
-                                "return settled(row, asked, commit, send, release != null && release.expectedWakeSeq() == row.wakeSeq());",
-                                "return settled(row, asked, commit, send, release != null);")
+                                "settled(row, asked, commit, send, release != null && release.expectedWakeSeq() == row.wakeSeq())",
+                                "settled(row, asked, commit, send, release != null)")
                         .with(
                                 "store.sqlite.Commits#write",
                                 "boolean released = release != null && release.expectedWakeSeq() == row.wakeSeq();",
