@@ -50,7 +50,8 @@ final class EngineLab implements AutoCloseable {
     private final TestPostgres.Database database;
     private final MemoryStore memory;
     private final Map<String, Handler> handlers = new HashMap<>();
-    private dev.waybill.json.SecretSource secrets = (tenant, name) -> java.util.Optional.empty();
+    private final Map<String, String> secrets = new HashMap<>();
+    private dev.waybill.json.SecretSource source = (tenant, name) -> java.util.Optional.ofNullable(secrets.get(name));
     private final List<String> allowed = new ArrayList<>();
     private EngineOptions options = EngineOptions.DEFAULT.withLease(Duration.ofSeconds(4), Duration.ofSeconds(1));
     private CrashPoints points = CrashPoints.NONE;
@@ -85,11 +86,12 @@ final class EngineLab implements AutoCloseable {
     }
 
     EngineLab secret(String name, String value) {
-        return secrets((tenant, asked) -> asked.equals(name) ? java.util.Optional.of(value) : java.util.Optional.empty());
+        secrets.put(name, value);
+        return this;
     }
 
     EngineLab secrets(dev.waybill.json.SecretSource source) {
-        secrets = source;
+        this.source = source;
         return this;
     }
 
@@ -133,7 +135,7 @@ final class EngineLab implements AutoCloseable {
                 .allowAddresses(allowed)
                 .crashPoints(points)
                 .clock(wall)
-                .secrets(secrets);
+                .secrets((tenant, name) -> source.secret(tenant, name));
         handlers.forEach(builder::handler);
         return builder.open();
     }

@@ -20,7 +20,7 @@ final class EngineMutants {
                                         step, ready, attempts, row,
                                         new Outcome.NotApplied(
                                                 Proof.NOT_SENT, Problem.retryable("STEP_TIMEOUT", unknown.message()), null, unknown.reply()),
-                                        random);""")
+                                        earlierUnknown, random);""")
                         .killedBy("engine.UnknownOutcomeTest"),
                 Mutant.of("crash-means-not-sent", "A dispatched receipt of a dead claim becomes unknown.")
                         .with(
@@ -34,9 +34,9 @@ final class EngineMutants {
                         .killedBy("lab.crash.KillNineTest"),
                 Mutant.of("unknown-dispatched-again", "Nothing ever leads back to dispatched.")
                         .with(
-                                "engine.Evaluator#attempted",
-                                "decision.waiting.add(wait); } yield Decision.PENDING;",
-                                "yield ready(step, path, place, receipt.attempt(), receipt); } yield Decision.PENDING;")
+                                "engine.Evaluator#unknown",
+                                "decision.waiting.add(new Waiting(\"effect_unknown\", path, receipt, person.dueInMillis(), \"person\"));",
+                                "ready(step, path, place, attempt, unknown.newest().receipt);")
                         .with(
                                 "engine.Turn#commit",
                                 "List<ReceiptRow> receipts = intents.stream().map(Opened::receipt).toList();",
@@ -56,8 +56,8 @@ final class EngineMutants {
                                 }""")
                         .with(
                                 "engine.Turn#settled",
-                                "if (answer.intents() == IntentAnswer.DISPATCHED) {",
-                                "if (answer.intents() == IntentAnswer.DISPATCHED || (answer.intents() == IntentAnswer.NONE && !intents.isEmpty())) {")
+                                "if (answer.intents() != IntentAnswer.DISPATCHED) {",
+                                "if (answer.intents() != IntentAnswer.DISPATCHED && answer.intents() != IntentAnswer.NONE) {")
                         .with(
                                 "engine.Turn#started",
                                 "state.apply(opened.receipt());",
@@ -97,8 +97,15 @@ final class EngineMutants {
                         .with(
                                 "engine.Turn#commit",
                                 "CommitAnswer answer; try { answer = engine.committer().submit(commit).join();",
-                                "started(intents, opening, late); CommitAnswer answer; try { answer = engine.committer().submit(commit).join();")
-                        .with("engine.Turn#settled", "started(intents, opening, late); } else {", "} else {")
+                                """
+                                started(
+                                        new CommitAnswer.Settled(
+                                                IntentAnswer.DISPATCHED, ReleaseAnswer.NONE, 0, false, false, false, java.time.Instant.EPOCH),
+                                        intents, opening, late);
+                                CommitAnswer answer;
+                                try {
+                                    answer = engine.committer().submit(commit).join();""")
+                        .with("engine.Turn#settled", "started(answer, intents, opening, late);", "")
                         .killedBy("lab.crash.KillNineTest"),
                 Mutant.of("last-look-off", "A send deadline that has passed aborts with zero bytes sent.")
                         .with(
@@ -113,7 +120,7 @@ final class EngineMutants {
                                 "answer = apart(commit);")
                         .with(
                                 "engine.Turn#settled",
-                                "/** The intents are durable: send now. */",
+                                "/** The intents that are durable: send now. */",
                                 """
                                 private CommitAnswer apart(Commit whole) {
                                     List<dev.waybill.store.JournalRow> bare = new ArrayList<>();
@@ -144,7 +151,7 @@ final class EngineMutants {
                                                     whole.release(), false)).join();
                                 }
 
-                                /** The intents are durable: send now. */""")
+                                /** The intents that are durable: send now. */""")
                         .killedBy("lab.crash.KillNineTest"),
                 Mutant.of("unclear-commit-is-no", "An unclear COMMIT is neither yes nor no: the identical batch is submitted again.")
                         .with(
@@ -218,7 +225,7 @@ final class EngineMutants {
                         .with("engine.Scheduler#sweep", "freed = engine.store().fenceAndFree(MAX_FREE);", "freed = 0;")
                         .killedBy("lab.crash.TwoEnginesTest"),
                 Mutant.of("verdict-before-quiet", "Resend before quiet_at is refused: the first request may still arrive.")
-                        .with("operate.EffectDesk#decide", "if (!quiet(receipt, snapshot.databaseNow())) {", "if (receipt == null) {")
+                        .with("operate.EffectDesk#decide", "if (unquiet != null) {", "if (unquiet != null && receipt == null) {")
                         .killedBy("engine.UnknownOutcomeTest"),
                 Mutant.of("abandoned-retried-at-once", "What was abandoned is sent again only when its first request can no longer arrive.")
                         .with("operate.RunDesk#retry", "refuseBeforeQuiet(run, stopped);", "")
@@ -245,14 +252,14 @@ final class EngineMutants {
                 Mutant.of("redirect-followed", "Redirects are never followed: a new destination is a new effect.")
                         .with(
                                 "handler.HttpRequestHandler#send",
-                                "WireAnswer answer = transport.send(new WireRequest(destination, method, sent, body, timeout, cap, dispatch::late));",
+                                "WireAnswer answer = transport.send(new WireRequest(destination, method, sent, body, timeout, cap, dispatch::late, dispatch.firstByte()));",
                                 """
-                                WireAnswer answer = transport.send(new WireRequest(destination, method, sent, body, timeout, cap, dispatch::late));
+                                WireAnswer answer = transport.send(new WireRequest(destination, method, sent, body, timeout, cap, dispatch::late, dispatch.firstByte()));
                                 List<String> location = answer.headers().getOrDefault("location", List.of());
                                 if (answer.status() / 100 == 3 && !location.isEmpty()) {
                                     String next = java.net.URI.create(destination.toString()).resolve(location.getFirst()).toString();
                                     if (transport.vet(next) instanceof AddressPolicy.Verdict.Allowed(Destination there)) {
-                                        answer = transport.send(new WireRequest(there, method, sent, body, timeout, cap, dispatch::late));
+                                        answer = transport.send(new WireRequest(there, method, sent, body, timeout, cap, dispatch::late, dispatch.firstByte()));
                                     }
                                 }""")
                         .killedBy("engine.FieldCasesTest"));
