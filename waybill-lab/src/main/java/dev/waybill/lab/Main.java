@@ -1,12 +1,13 @@
 package dev.waybill.lab;
 
 import dev.waybill.lab.bench.BenchCommand;
+import dev.waybill.lab.program.ProgramsCommand;
 import dev.waybill.lab.torture.TortureCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
 /** The lab's commands; {@code ./waybill bench} and {@code ./waybill lab} come here. */
-@Command(name = "waybill-lab", mixinStandardHelpOptions = true, subcommands = {BenchCommand.class, TortureCommand.class})
+@Command(name = "waybill-lab", mixinStandardHelpOptions = true, subcommands = {BenchCommand.class, TortureCommand.class, ProgramsCommand.class})
 public final class Main {
     private Main() {}
 
