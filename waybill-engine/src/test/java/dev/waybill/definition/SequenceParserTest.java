@@ -225,7 +225,7 @@ class SequenceParserTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"sla", "on_failure", "on_cancel", "interceptors", "invariants", "destinations"})
+    @ValueSource(strings = {"sla", "on_failure", "on_cancel", "interceptors", "destinations"})
     void sequenceFieldsThatAreNotBuiltYetAreRefused(String field) {
         Validation validation = SequenceParser.validate(Json.parse("{\"name\":\"s\",\"blocks\":[],\"" + field + "\":[{\"x\":1}]}"));
         assertThat(validation.faults()).singleElement().satisfies(fault -> {

@@ -25,7 +25,7 @@ import tools.jackson.databind.node.ObjectNode;
  */
 final class Client {
     private static final Duration PATIENCE = Duration.ofSeconds(3);
-    private static final long PAUSE_NANOS = Duration.ofMillis(200).toNanos();
+    private static final long PAUSE_NANOS = Duration.ofMillis(400).toNanos();
     /** One in so many starts is asked for twice at once: the key must make them one. */
     private static final int TWINS = 12;
 
@@ -145,7 +145,7 @@ final class Client {
             if (List.of("failed", "completed", "cancelled").contains(state)) {
                 return state.equals("failed");
             }
-            LockSupport.parkNanos(5 * PAUSE_NANOS);
+            LockSupport.parkNanos(3 * PAUSE_NANOS);
         }
         return false;
     }
@@ -159,7 +159,7 @@ final class Client {
                 told.computeIfAbsent(signal + (answer.ok != null ? "" : " refused: " + answer.code()), it -> new LongAdder()).increment();
                 return answer.ok != null;
             }
-            LockSupport.parkNanos((notYet ? 5 : 1) * PAUSE_NANOS);
+            LockSupport.parkNanos((notYet ? 3 : 1) * PAUSE_NANOS);
         }
         return false;
     }
