@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.UUID;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
@@ -34,13 +35,16 @@ final class Person {
     private final SimProvider provider;
     private final Tally tally;
     private final SplittableRandom random;
+    private final BooleanSupplier calm;
 
-    Person(Callers callers, World world, SimProvider provider, Tally tally, SplittableRandom random) {
+    /** @param calm nothing more goes wrong, and nobody else will steer the runs */
+    Person(Callers callers, World world, SimProvider provider, Tally tally, SplittableRandom random, BooleanSupplier calm) {
         this.callers = callers;
         this.world = world;
         this.provider = provider;
         this.tally = tally;
         this.random = random;
+        this.calm = calm;
     }
 
     void start() {
@@ -158,6 +162,16 @@ final class Person {
                 tally.add("ledger accepted");
                 callers.ask("accept", desks -> desks.runs().acceptLedger("op"));
                 return;
+            }
+            if (reasons.contains("\"paused\"") && calm.getAsBoolean()) {
+                // A pause whose caller had given up may land after the resume that followed it.
+                Told<RunView> told = callers.ask(
+                        "signal",
+                        line -> line.put("id", run.id().toString()).put("signal", "resume"),
+                        desks -> desks.runs().resume(TENANT, run.id(), "op"));
+                if (told.ok()) {
+                    tally.add("a late pause resumed");
+                }
             }
             if (reasons.contains("effect_abandoned") || reasons.contains("crash_loop")) {
                 Told<RunView> told = callers.ask(

@@ -6,6 +6,7 @@ import java.util.List;
 /** Delta debugging: the same seed with fewer and fewer faults, as long as it still goes wrong. */
 public final class Shrink {
     private static final int MAX_RUNS = 400;
+    private static final long MAX_NANOS = 60_000_000_000L;
 
     private Shrink() {}
 
@@ -13,10 +14,11 @@ public final class Shrink {
     public static SimResult of(SimResult failed) {
         List<String> faults = failed.faults();
         int runs = 0;
+        long until = System.nanoTime() + MAX_NANOS;
         int chunk = Math.max(1, faults.size() / 2);
-        while (runs < MAX_RUNS) {
+        while (runs < MAX_RUNS && System.nanoTime() < until) {
             boolean less = false;
-            for (int from = 0; from < faults.size() && runs < MAX_RUNS; ) {
+            for (int from = 0; from < faults.size() && runs < MAX_RUNS && System.nanoTime() < until; ) {
                 List<String> without = new ArrayList<>(faults);
                 without.subList(from, Math.min(faults.size(), from + chunk)).clear();
                 runs++;

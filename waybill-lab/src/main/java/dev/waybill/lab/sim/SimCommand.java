@@ -1,7 +1,5 @@
 package dev.waybill.lab.sim;
 
-import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,7 +10,6 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.LoggerFactory;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -26,8 +23,6 @@ public final class SimCommand implements Callable<Integer> {
         LIVENESS,
         BOTH
     }
-
-    private static final long WARM_SEEDS = 12;
 
     @Option(names = "--seeds", defaultValue = "1000", description = "how many seeds (default ${DEFAULT-VALUE})")
     long seeds;
@@ -50,7 +45,7 @@ public final class SimCommand implements Callable<Integer> {
     @Override
     public Integer call() throws InterruptedException {
         PrintWriter out = spec.commandLine().getOut();
-        ((Logger) LoggerFactory.getLogger("dev.waybill")).setLevel(Level.OFF);
+        Silence.engine();
         Long only = seed;
         if (only != null) {
             SimResult result = Simulation.run(new SimOptions(only, live(only), null, true));
@@ -72,19 +67,16 @@ public final class SimCommand implements Callable<Integer> {
 
     private int many(PrintWriter out) throws InterruptedException {
         Sweep sweep = new Sweep(out);
-        // Libraries fill their caches under locks that two simulations would meet at, and neither's scheduler would know.
-        for (long warm = -WARM_SEEDS; warm < 0; warm++) {
-            Simulation.run(new SimOptions(warm, warm % 4 == 0, null, false));
-        }
         long began = System.nanoTime();
         AtomicLong next = new AtomicLong(first);
         AtomicBoolean stop = new AtomicBoolean();
         List<Thread> workers = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
+            Cabin cabin = new Cabin();
             workers.add(Thread.ofPlatform().name("sim-" + i).start(() -> {
                 for (long one = next.getAndIncrement(); one < first + seeds && !stop.get(); one = next.getAndIncrement()) {
                     SimOptions options = new SimOptions(one, live(one), null, false);
-                    if (!sweep.add(options)) {
+                    if (!sweep.add(options, cabin)) {
                         stop.set(true);
                     }
                 }
@@ -120,12 +112,12 @@ public final class SimCommand implements Callable<Integer> {
         }
 
         /** @return false when enough has failed */
-        boolean add(SimOptions options) {
-            SimResult result = Simulation.run(options);
-            SimResult again = Simulation.run(options);
-            if (result.hash() != again.hash()) {
+        boolean add(SimOptions options, Simulator simulator) {
+            SimResult result = simulator.run(options);
+            long again = simulator.hash(options);
+            if (result.hash() != again) {
                 List<String> all = new ArrayList<>(result.violations());
-                all.add(String.format(Locale.ROOT, "the same seed gave two histories: %016x and %016x", result.hash(), again.hash()));
+                all.add(String.format(Locale.ROOT, "the same seed gave two histories: %016x and %016x", result.hash(), again));
                 result = new SimResult(
                         options, result.hash(), all, result.faults(), result.reached(), result.steps(), result.seconds(), result.chart());
             }

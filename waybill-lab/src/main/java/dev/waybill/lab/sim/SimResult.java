@@ -23,6 +23,19 @@ public record SimResult(
         long steps,
         double seconds,
         List<String> chart) {
+    /** From what {@link Simulation#report} said in another class loader. */
+    @SuppressWarnings("unchecked")
+    static SimResult of(SimOptions options, Map<String, Object> report) {
+        return new SimResult(
+                options, (Long) part(report, "hash"), (List<String>) part(report, "violations"), (List<String>) part(report, "faults"),
+                (Map<String, Long>) part(report, "reached"), (Long) part(report, "steps"), (Double) part(report, "seconds"),
+                (List<String>) part(report, "chart"));
+    }
+
+    private static Object part(Map<String, Object> report, String name) {
+        return java.util.Objects.requireNonNull(report.get(name), name);
+    }
+
     public boolean clean() {
         return violations.isEmpty();
     }

@@ -48,6 +48,8 @@ final class World {
         final Process process;
         final int number;
         @Nullable Thread thread;
+        /** It gives its turn away because it stands still. */
+        boolean yields;
 
         SimThread(Process process, int number) {
             this.process = process;
@@ -184,6 +186,7 @@ final class World {
         waiters.removeIf(waiter -> waiter.process == process);
         if (running != null && running.process == process && Thread.currentThread().isVirtual()) {
             while (true) {
+                Thread.interrupted(); // an interrupted thread does not park
                 LockSupport.park();
             }
         }
@@ -198,6 +201,7 @@ final class World {
         process.pausedUntil = until;
         after(nanos, () -> thaw(process));
         if (running != null && running.process == process && Thread.currentThread().isVirtual()) {
+            running.yields = true;
             Thread.yield();
         }
     }
@@ -320,22 +324,38 @@ final class World {
     }
 
     private void resume(Task task) {
-        running = task.owner;
-        task.continuation.run();
-        Thread thread = task.owner.thread;
-        // Only a monitor that another simulation holds for a moment can block here: nobody waits while it holds one of the engine's.
+        SimThread owner = task.owner;
+        running = owner;
+        owner.yields = false;
+        Runnable continuation = task.continuation;
+        while (continuation != null) {
+            continuation.run();
+            continuation = owner.yields ? null : held(owner);
+        }
+        running = null;
+    }
+
+    /**
+     * The rest of a turn that a monitor cut short. Only one that another simulation holds for a moment can (a cache of a library): nobody
+     * waits while it holds one of the engine's. So this thread goes on before any other, as if nothing had been.
+     */
+    private @Nullable Runnable held(SimThread owner) {
+        if (!ready.isEmpty() && ready.getLast().owner == owner) {
+            return ready.removeLast().continuation;
+        }
+        Thread thread = owner.thread;
         long patience = System.nanoTime() + MONITOR_PATIENCE_NANOS;
         while (thread != null && (thread.getState() == Thread.State.BLOCKED || !foreign.isEmpty())) {
             Task again = foreign.poll();
             if (again != null) {
-                again.continuation.run();
-            } else if (System.nanoTime() > patience) {
-                throw new IllegalStateException(thread.getName() + " waits for a monitor that a waiting thread holds");
-            } else {
-                Thread.onSpinWait();
+                return again.continuation;
             }
+            if (System.nanoTime() > patience) {
+                throw new IllegalStateException(thread.getName() + " waits for a monitor that a waiting thread holds");
+            }
+            Thread.onSpinWait();
         }
-        running = null;
+        return null;
     }
 
     private void wakeReady() {
