@@ -17,6 +17,9 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletableFuture;
 import java.util.Objects;
 import java.util.Set;
 import java.util.SplittableRandom;
@@ -92,12 +95,32 @@ public final class Simulation {
 
     /** Runs it once. */
     public static SimResult run(SimOptions options) {
-        return new Simulation(options).run(true);
+        return alone(() -> new Simulation(options).run(true));
+    }
+
+    /**
+     * On a thread of its own that is then thrown away: virtual threads of killed engines stay mounted nowhere for ever, and a thread that
+     * carried them was seen to wait for a monitor that it held itself (JDK 25).
+     */
+    private static <T> T alone(Supplier<T> work) {
+        CompletableFuture<T> done = new CompletableFuture<>();
+        Thread.ofPlatform().name("waybill-simulation").daemon(true).start(() -> {
+            try {
+                done.complete(work.get());
+            } catch (RuntimeException | Error e) {
+                done.completeExceptionally(e);
+            }
+        });
+        try {
+            return done.join();
+        } catch (CompletionException e) {
+            throw e.getCause() instanceof RuntimeException cause ? cause : e;
+        }
     }
 
     /** Runs it and only says what {@link SimResult#hash} would be: for the second time, when the first was judged. */
     public static long hash(long seed, boolean liveness, @Nullable List<String> faults) {
-        return new Simulation(new SimOptions(seed, liveness, faults, false)).run(false).hash();
+        return alone(() -> new Simulation(new SimOptions(seed, liveness, faults, false)).run(false).hash());
     }
 
     /**
