@@ -58,6 +58,7 @@ final class Ledger {
     private volatile boolean suspect;
     private volatile long comparisons;
     private volatile String history = "";
+    private volatile int historyChanges;
 
     Ledger(Host host, Store store, Supplier<UUID> ids, Meter meter) {
         this.host = host;
@@ -65,6 +66,11 @@ final class Ledger {
         this.ids = ids;
         this.meter = meter;
         store.onCommitConnection(this::compareOn);
+    }
+
+    /** How often {@link #lookAtHistory} has found another history. */
+    int historyChanges() {
+        return historyChanges;
     }
 
     /** How often memory was compared; take it before a commit, for {@link #dispatched}. */
@@ -111,6 +117,7 @@ final class Ledger {
         history = now;
         if (!before.isEmpty() && !now.isEmpty() && !now.equals(before)) {
             LOG.warn("the database's history changed from {} to {}: what was dispatched is compared with it", before, now);
+            historyChanges++;
             suspect();
             checkIfSuspect();
         }

@@ -4,14 +4,19 @@ import dev.waybill.engine.Engine.Loaded;
 import dev.waybill.model.InstanceKey;
 import dev.waybill.model.InstanceState;
 import dev.waybill.store.Commit;
+import dev.waybill.store.InstanceRecord;
 import dev.waybill.store.InstanceSnapshot;
+import dev.waybill.store.OutsideMove;
+import dev.waybill.store.Queries.InstanceFilter;
 import dev.waybill.store.Release;
 import dev.waybill.store.StoreException;
 import dev.waybill.store.UnclearCommitException;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
@@ -32,6 +37,7 @@ final class Scheduler implements AutoCloseable {
     private static final Duration SWEEP = Duration.ofSeconds(2);
     private static final int MAX_CLAIM = 200;
     private static final int MAX_FREE = 500;
+    private static final int STRAY_LOOKS = 3;
     /** How long a COMMIT whose answer was lost is looked for: longer than any lock wait or socket timeout. */
     private static final Duration LOST_FOR = Duration.ofMinutes(2);
 
@@ -47,6 +53,11 @@ final class Scheduler implements AutoCloseable {
     private final CountDownLatch stop = new CountDownLatch(1);
     private final Thread thread;
     private final Thread sweeper;
+    /** The sweeper's own: see {@link #freeStrays}. */
+    private int historyChanges;
+
+    private int strayLooks;
+    private Map<InstanceKey, InstanceRecord> strays = Map.of();
     private volatile boolean draining;
     private volatile long drainDeadlineNanos;
     private volatile boolean closed;
@@ -302,6 +313,49 @@ final class Scheduler implements AutoCloseable {
         return true;
     }
 
+    /**
+     * A database that went back may show runs as claimed by this node which it has released since: nobody else may take what a living
+     * node holds, and nobody here runs it. Their claims are given up; what they had in flight becomes unknown. Seen twice, so that a
+     * claim whose answer is on its way is left alone.
+     */
+    private void freeStrays() {
+        int changes = engine.ledger().historyChanges();
+        if (changes != historyChanges) {
+            historyChanges = changes;
+            strayLooks = STRAY_LOOKS;
+            strays = Map.of();
+        }
+        if (strayLooks == 0) {
+            return;
+        }
+        Map<InstanceKey, InstanceRecord> found = new HashMap<>();
+        UUID node = engine.node().incarnation();
+        UUID after = null;
+        List<InstanceRecord> page;
+        do {
+            page = engine.store().queries().instances(new InstanceFilter(
+                    InstanceFilter.ALL_TENANTS, Set.of(InstanceState.RUNNING), null, Map.of(), after, MAX_FREE, 0));
+            for (InstanceRecord one : page) {
+                after = one.key().id();
+                if (node.equals(one.claimNode()) && !running.containsKey(one.key())) {
+                    found.put(one.key(), one);
+                }
+            }
+        } while (page.size() == MAX_FREE);
+        for (InstanceRecord one : found.values()) {
+            InstanceRecord before = strays.get(one.key());
+            if (before != null && before.claim().equals(one.claim())) {
+                LOG.warn("run {} is claimed by this node in the database, which went back, and by nobody here: its claim is given up", one.key());
+                Certain.outside(engine.host(), engine.store(), new OutsideMove(
+                        one.key(), engine.ids().get(), one.wakeSeq(), Set.of(InstanceState.RUNNING), List.of(), List.of(), List.of(),
+                        List.of(), null, null, Set.of(), true, null, List.of(), null));
+                nudge();
+            }
+        }
+        strays = found;
+        strayLooks--;
+    }
+
     private void sweepOn() {
         try {
             do {
@@ -316,6 +370,7 @@ final class Scheduler implements AutoCloseable {
         try {
             engine.ledger().lookAtHistory();
             findLost();
+            freeStrays();
             beforeSweep.run();
             int freed;
             do {

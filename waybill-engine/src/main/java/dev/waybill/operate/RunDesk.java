@@ -432,8 +432,8 @@ public final class RunDesk implements Runs {
             for (InstanceRecord one : page) {
                 if (one.reasons() != null && one.reasons().contains("ledger_may_be_behind")) {
                     OutsideMove move = move(
-                            one.key(), ids.get(), one, Set.of(InstanceState.PAUSED), List.of(), null, null,
-                            one.pauseRequested() ? Set.of() : Set.of(InstanceState.PAUSED),
+                            // Also one that a person paused: its turn sends nothing, and says that it is this pause that is left.
+                            one.key(), ids.get(), one, Set.of(InstanceState.PAUSED), List.of(), null, null, Set.of(InstanceState.PAUSED),
                             new AuditRow(actor, "store.accept", one.key().id().toString(), "{}"));
                     if (applied(one.key(), move)) {
                         released++;

@@ -88,8 +88,12 @@ final class Callers {
     /** Asks and writes down what was asked and what was told. */
     <T> Told<T> ask(String op, Consumer<ObjectNode> more, Function<Desks, T> call) {
         ObjectNode line = Json.NODES.objectNode().put("op", op).put("at", world.instant().toString()).put("tenant", "default");
+        line.put("result", "info"); // until it is told, and for ever if it is not
+        more.accept(line);
+        journal.add(line);
         Told<T> told = ask(op, call);
         if (!told.asked()) {
+            journal.removeIf(one -> one == line);
             return told;
         }
         line.put("result", told.ok() ? "ok" : told.fail() ? "fail" : "info");
@@ -98,7 +102,6 @@ final class Callers {
             line.put("error", told.refusal().code());
         }
         more.accept(line);
-        journal.add(line);
         world.note("people", op + " " + line.path("signal").asString("") + line.path("state").asString("") + " -> " + line.path("result").asString()
                 + (told.refusal() == null ? "" : " " + told.refusal().code()));
         return told;

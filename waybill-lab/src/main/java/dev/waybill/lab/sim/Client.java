@@ -77,16 +77,16 @@ final class Client {
         int twice = random.nextInt(5) == 0 ? 2 : 1;
         int told = 0;
         for (int tries = 0; told < twice; tries++) {
+            ObjectNode[] asked = {Json.NODES.objectNode()};
             Told<Started> answer = callers.ask(
                     "start",
-                    line -> line.put("key", key),
+                    line -> asked[0] = line.put("key", key),
                     desks -> desks.runs().start(request));
             if (answer.answer() != null) {
                 run = answer.answer().id();
-                ObjectNode line = callers.journal().getLast();
-                line.put("id", run.toString());
+                asked[0].put("id", run.toString());
                 if (delay > 0) {
-                    line.put("delay_ms", delay);
+                    asked[0].put("delay_ms", delay);
                 }
                 told++;
                 if (answer.answer().deduplicated()) {

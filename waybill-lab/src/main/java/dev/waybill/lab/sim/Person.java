@@ -73,8 +73,11 @@ final class Person {
         }
         UUID id = effect.receipt().id();
         if (!world.instant().isAfter(quiet.plus(MARGIN))) {
-            if (random.nextInt(8) == 0 && effect.state() == EffectState.UNKNOWN && world.instant().isBefore(quiet.minusSeconds(1))) {
-                resolve(id, EffectState.ABANDONED, null, null, Then.RESEND); // too early: it must be refused
+            // Too early: it must be refused. Not where a script counts the bookings: an engine that stands still may hear it only when
+            // it is no longer too early, and then what was done is done twice by the person's mistake.
+            boolean plain = provider.scriptless();
+            if (plain && random.nextInt(8) == 0 && effect.state() == EffectState.UNKNOWN && world.instant().isBefore(quiet.minusSeconds(1))) {
+                resolve(id, EffectState.ABANDONED, null, null, Then.RESEND);
             }
             return;
         }

@@ -76,6 +76,10 @@ final class SimProvider {
         return scripts.containsKey(run) ? scripted.decision(run, path, receipt) : null;
     }
 
+    boolean scriptless() {
+        return scripts.isEmpty();
+    }
+
     @Nullable Script script(String run) {
         return scripts.get(run);
     }
