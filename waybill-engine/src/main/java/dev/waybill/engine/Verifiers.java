@@ -297,7 +297,9 @@ final class Verifiers {
                 : new AuditRow(actor, "effect.verify", newest.id().toString(), EngineJson.write(JsonNodeFactory.instance.objectNode().put("verdict", verdict.wire())));
         return new OutsideMove(
                 q.instance(), transition, null, Set.of(), List.of(), journal, List.of(transcript(q, newest.attempt(), outcome, verdict, reads, actor)),
-                rows, null, null, Set.of(InstanceState.WAITING), false, null, events, audit);
+                rows, null, null, Set.of(InstanceState.WAITING), false, null, events, audit,
+                // The members are all there is of the effect that may have happened: with a final no its content is free.
+                journal.stream().anyMatch(row -> row.to() == EffectState.NOT_APPLIED && row.retryInMillis() == null) ? Set.of(q.path()) : Set.of());
     }
 
     /** A 409 under {@code on_conflict: verify} whose question finds something else: the provider's no stands (case A07 c). */

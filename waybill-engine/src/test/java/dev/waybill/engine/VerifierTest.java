@@ -167,6 +167,21 @@ class VerifierTest {
     }
 
     @Test
+    void whatIsVerifiedAbsentForGoodHoldsItsContentNoLonger() {
+        try (EngineLab lab = lab(Kind.MEMORY)) {
+            lab.provider.script(Rule.on("POST", "/charges").then(Behaviour.dropBeforeApply()));
+            lab.sequence("pay", charge(",'negative_reads':1", ",'retry':{'max_attempts':1}"),
+                    "'invariants':[{'name':'one-order','rule':{'type':'effect_at_most_once','kind':'http','scope':'tenant',"
+                            + "'key':'= ~charge-~ & data.order'},'commit_guard':true}],");
+            UUID absent = lab.start("pay", "{'order':'o1'}");
+            await().atMost(PATIENCE).until(() -> lab.get(absent).state() == InstanceState.FAILED);
+            assertThat(lab.get(absent).error().get("code").asString()).isEqualTo("VERIFIED_ABSENT");
+            UUID next = lab.start("pay", "{'order':'o1'}");
+            await().atMost(PATIENCE).until(() -> lab.get(next).state() == InstanceState.COMPLETED);
+        }
+    }
+
+    @Test
     void afterTheVerifierTheListGoesOn() {
         try (EngineLab lab = lab(Kind.MEMORY)) {
             lab.provider.script(
