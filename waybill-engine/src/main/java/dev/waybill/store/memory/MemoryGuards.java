@@ -68,6 +68,24 @@ final class MemoryGuards {
                         && paths.contains(it.getValue().by.path()));
     }
 
+    /** What is held at one moment. */
+    static final class Copy {
+        private final Map<Key, Held> held;
+
+        private Copy(Map<Key, Held> held) {
+            this.held = held;
+        }
+    }
+
+    Copy copy() {
+        return new Copy(Map.copyOf(held));
+    }
+
+    void restore(Copy copy) {
+        held.clear();
+        held.putAll(copy.held);
+    }
+
     private static Holder holder(Commit commit, Guard guard) {
         UUID receipt = commit.intents().stream()
                 .filter(it -> it.path().equals(guard.path()) && it.attempt() == guard.attempt())

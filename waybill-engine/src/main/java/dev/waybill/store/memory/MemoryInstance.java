@@ -70,6 +70,7 @@ final class MemoryInstance {
         journal.forEach((position, moves) -> copy.journal.put(position, new TreeMap<>(moves)));
         rows.forEach((path, byN) -> copy.rows.put(path, new TreeMap<>(byN)));
         copy.evidence.addAll(evidence);
+        copy.invariantResults.addAll(invariantResults);
         copy.state = state;
         copy.nextFireAt = nextFireAt;
         copy.claim = claim;

@@ -60,14 +60,12 @@ public final class MemoryStore implements Store {
 
     record Node(UUID id, String name, Instant startedAt, Instant expiresAt, boolean fenced) {}
 
-    private record Due(Instant at, InstanceKey key) {}
-
     private final InstantSource clock;
     private final MemoryGuards guards = new MemoryGuards(this::unresolved);
     private final Faults faults;
     private final ReentrantLock lock = new ReentrantLock();
     private final Map<InstanceKey, MemoryInstance> instances = new TreeMap<>(BY_KEY);
-    private final TreeSet<Due> due = new TreeSet<>(Comparator.comparing(Due::at).thenComparing(Due::key, BY_KEY));
+    private final DueQueue due = new DueQueue(BY_KEY);
     private final Map<ReceiptKey, MemoryInstance> receipts = new HashMap<>();
     private final Map<DedupKey, StartAnswer.Existing> dedup = new HashMap<>();
     private final Map<UUID, Node> nodes = new LinkedHashMap<>();
@@ -119,6 +117,7 @@ public final class MemoryStore implements Store {
         private final Map<UUID, Node> members = new LinkedHashMap<>(nodes);
         private final List<Queries.Change> outbox = List.copyOf(changes);
         private final List<MemoryQueries.Audited> audited = List.copyOf(audit);
+        private final MemoryGuards.Copy held = guards.copy();
 
         private Replica() {}
     }
@@ -144,10 +143,9 @@ public final class MemoryStore implements Store {
                 InstanceKey key = instance.start.instance();
                 instances.put(key, instance);
                 instance.receipts.values().forEach(row -> receipts.put(new ReceiptKey(key.tenant(), row.id()), instance));
-                if (instance.nextFireAt != null) {
-                    due.add(new Due(instance.nextFireAt, key));
-                }
+                due.add(instance);
             }
+            guards.restore(replica.held);
             dedup.clear();
             dedup.putAll(replica.keys);
             nodes.clear();
@@ -482,7 +480,7 @@ public final class MemoryStore implements Store {
                 return List.of();
             }
             List<InstanceSnapshot> claimed = new ArrayList<>();
-            for (MemoryInstance instance : fairly(now, limit)) {
+            for (MemoryInstance instance : due.fairly(now, limit)) {
                 instance.claim = new Claim(instance.claim.epoch() + 1, nonce);
                 instance.claimNode = node;
                 move(instance, InstanceState.RUNNING, null, now);
@@ -492,57 +490,18 @@ public final class MemoryStore implements Store {
         });
     }
 
-    private List<MemoryInstance> fairly(Instant now, int limit) {
-        Comparator<MemoryInstance> urgency = Comparator.<MemoryInstance>comparingInt(instance -> -instance.start.priority())
-                .thenComparing(instance -> Objects.requireNonNull(instance.nextFireAt))
-                .thenComparing(instance -> instance.start.instance().id().toString());
-        Map<String, List<MemoryInstance>> byTenant = new TreeMap<>(MemoryInstance.BY_UTF8);
-        for (Due one : due) {
-            if (one.at().isAfter(now)) {
-                break;
-            }
-            byTenant.computeIfAbsent(one.key().tenant(), _ -> new ArrayList<>()).add(Objects.requireNonNull(instances.get(one.key())));
-        }
-        byTenant.values().forEach(list -> list.sort(urgency));
-        List<MemoryInstance> chosen = new ArrayList<>();
-        for (int rank = 0; chosen.size() < limit; rank++) {
-            int place = rank;
-            List<MemoryInstance> round = byTenant.values().stream()
-                    .filter(list -> list.size() > place)
-                    .map(list -> list.get(place))
-                    .sorted(urgency)
-                    .toList();
-            if (round.isEmpty()) {
-                break;
-            }
-            chosen.addAll(round.subList(0, Math.min(round.size(), limit - chosen.size())));
-        }
-        return chosen;
-    }
-
     @Override
     public long millisUntilNextDue(Duration horizon) {
-        return verb(Faults.Verb.MILLIS_UNTIL_NEXT_DUE, () -> {
-            if (due.isEmpty()) {
-                return horizon.toMillis();
-            }
-            long micros = ChronoUnit.MICROS.between(now(), due.first().at());
-            return Math.clamp(Math.ceilDiv(micros, 1_000L), 0, horizon.toMillis());
-        });
+        return verb(Faults.Verb.MILLIS_UNTIL_NEXT_DUE, () -> due.millisUntilNext(now(), horizon));
     }
 
     /** Every change of state goes through here: the queue of due instances follows {@code nextFireAt}. */
     private void move(MemoryInstance instance, InstanceState to, @Nullable Instant nextFireAt, Instant now) {
-        InstanceKey key = instance.start.instance();
-        if (instance.nextFireAt != null) {
-            due.remove(new Due(instance.nextFireAt, key));
-        }
+        due.remove(instance);
         instance.state = to;
         instance.nextFireAt = nextFireAt;
         instance.updatedAt = now;
-        if (nextFireAt != null) {
-            due.add(new Due(nextFireAt, key));
-        }
+        due.add(instance);
     }
 
     // --- reads -----------------------------------------------------------------------------------------------------------------

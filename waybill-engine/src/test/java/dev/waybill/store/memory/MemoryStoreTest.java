@@ -49,4 +49,24 @@ class MemoryStoreTest extends StoreConformance {
         assertThat(owned.again(move)).isInstanceOf(dev.waybill.store.CommitAnswer.Settled.class);
         assertThat(owned.load().receipts()).hasSize(1);
     }
+
+    @Test
+    void aPromotedReplicaHoldsWhatWasHeldWhenItWasTakenAndNothingOfLater() {
+        MemoryLab lab = new MemoryLab(Faults.NONE);
+        MemoryStore store = (MemoryStore) lab.store();
+        StoreLab.Owned kept = lab.owned(lab.node());
+        kept.commit(kept.move().intent("charge", 0).guard("charge", 0, "order-7").result("charge", true));
+        MemoryStore.Replica replica = store.replica();
+        StoreLab.Owned lost = lab.owned(lab.node());
+        lost.commit(lost.move().intent("charge", 0).guard("charge", 0, "order-8"));
+
+        store.promote(replica);
+
+        StoreLab.Owned next = lab.owned(lab.node());
+        var answer = (dev.waybill.store.CommitAnswer.Settled) next.commit(
+                next.move().intent("a", 0).guard("a", 0, "order-7").intent("b", 0).guard("b", 0, "order-8"));
+        assertThat(answer.duplicates()).containsOnlyKeys("a");
+        assertThat(store.queries().invariantResults(StoreLab.TENANT, lab.record(kept.key()).execution())).hasSize(1);
+        assertThat(store.load(lost.key())).isEmpty();
+    }
 }
