@@ -44,7 +44,7 @@ final class EffectGuard {
     record Resolved(JsonNode params, @Nullable String key, Duration timeout) {}
 
     /** A request that passed every check: what will be durable, and what will then be called. */
-    record Opened(ReceiptRow receipt, EffectCall call, Duration timeout, List<InvariantRows.Guard> guards) {}
+    record Opened(Ready ready, ReceiptRow receipt, EffectCall call, Duration timeout, List<InvariantRows.Guard> guards) {}
 
     /**
      * Resolves the params of a step, or copies the frozen request of the attempt before.

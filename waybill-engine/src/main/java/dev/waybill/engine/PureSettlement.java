@@ -1,6 +1,7 @@
 package dev.waybill.engine;
 
 import dev.waybill.definition.Schemas;
+import dev.waybill.engine.Calls.Result;
 import dev.waybill.engine.Decision.Ready;
 import dev.waybill.handler.PureHandler;
 import dev.waybill.model.Outcome;
@@ -15,7 +16,17 @@ import tools.jackson.databind.node.JsonNodeFactory;
 final class PureSettlement {
     private PureSettlement() {}
 
-    static void output(Draft draft, Ready ready, PureHandler.Result result) {
+    /** @param result of a pure handler's call */
+    static void ended(Draft draft, Ready ready, Result result, RandomGenerator random) {
+        switch (result) {
+            case Result.Pure(PureHandler.Result output) -> output(draft, ready, output);
+            case Result.PureFailed(Problem problem) -> failed(draft, ready, problem, random);
+            case Result.Answered _, Result.Read _, Result.Prepared _, Result.Asked _ ->
+                throw new IllegalArgumentException("not of a pure handler: " + result);
+        }
+    }
+
+    private static void output(Draft draft, Ready ready, PureHandler.Result result) {
         result.stateWrites().forEach((name, value) ->
                 draft.row(RunState.STATE_PREFIX + name, BlockRow.Kind.STATE, value.isMissingNode() ? null : value, null));
         List<Schemas.Violation> violations =
@@ -44,7 +55,7 @@ final class PureSettlement {
         }
     }
 
-    static void failed(Draft draft, Ready ready, Problem problem, RandomGenerator random) {
+    private static void failed(Draft draft, Ready ready, Problem problem, RandomGenerator random) {
         Long retryIn = RetryPolicy.next(ready.step().retry(), ready.attempt() + 1, problem, null, ready.scope(), random);
         if (retryIn == null) {
             error(draft, ready, problem);

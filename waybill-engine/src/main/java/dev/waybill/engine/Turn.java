@@ -1,7 +1,5 @@
 package dev.waybill.engine;
 
-import dev.waybill.definition.EvaluationException;
-import dev.waybill.definition.Sequence;
 import dev.waybill.engine.Calls.Call;
 import dev.waybill.engine.Calls.Done;
 import dev.waybill.engine.Calls.Result;
@@ -10,13 +8,10 @@ import dev.waybill.engine.Decision.Ready;
 import dev.waybill.engine.Decision.Status;
 import dev.waybill.engine.Decision.Waiting;
 import dev.waybill.engine.EffectGuard.Opened;
-import dev.waybill.engine.EffectGuard.Resolved;
 import dev.waybill.engine.Engine.Loaded;
+import dev.waybill.engine.Mailbox.Mail;
 import dev.waybill.engine.RunState.Attempt;
-import dev.waybill.handler.EffectHandler;
 import dev.waybill.handler.EffectHandler.Preparation;
-import dev.waybill.handler.Handler;
-import dev.waybill.handler.PureHandler;
 import dev.waybill.model.EffectState;
 import dev.waybill.model.InstanceKey;
 import dev.waybill.model.Outcome;
@@ -39,19 +34,17 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.node.ObjectNode;
 
 /**
  * A claimed instance runs block after block here until it waits or ends. One actor on one virtual thread: calls run beside it and report
  * to its mailbox; decisions are taken one at a time, and at most one commit is outstanding (store.md, Turn).
  *
- * <p>The path of one step: {@link #step} decides -> {@link EffectGuard} resolves, checks and makes the receipt -> one commit carries the
+ * <p>The path of one step: {@link #step} decides -> {@link StepStart} begins it -> {@link EffectGuard} resolves, checks and makes the receipt -> one commit carries the
  * outcomes of what ended, the outputs, and the intents of what starts -> {@link #started} sends -> the answer comes to the mailbox.
  */
 final class Turn implements Runnable {
@@ -59,29 +52,17 @@ final class Turn implements Runnable {
     private static final long UNEXPECTED_BACKOFF_MILLIS = 1_000;
     private static final long LOAD_PAUSE_MILLIS = 250;
 
-    /** Mail. */
-    private sealed interface Mail {
-        record Ended(Done done) implements Mail {}
-
-        /** Somebody wrote news, or the drain began. */
-        record Nudge() implements Mail {}
-    }
-
     private final Engine engine;
     private final Scheduler scheduler;
-    private final EffectGuard guard;
     private final Calls calls;
     private final InstanceKey key;
     private final Loaded loaded;
     private final Invariants invariants;
     private final InstantSource wall;
-    private final LinkedBlockingQueue<Mail> mailbox = new LinkedBlockingQueue<>();
+    private final Mailbox mailbox;
     private final Map<String, Call> inFlight = new HashMap<>();
-    /** Calls whose preparation needed I/O and is done. */
-    private final Map<String, Preparation> prepared = new HashMap<>();
-    /** Attempts whose question before the dispatch was answered "absent" just now; forgotten by a crash, and then asked again. */
-    private final Map<String, Integer> absent = new HashMap<>();
     private final Verifiers verifiers;
+    private final StepStart starting;
 
     private final CountDownLatch over = new CountDownLatch(1);
     /** Waits for news that another node may write. */
@@ -89,18 +70,18 @@ final class Turn implements Runnable {
     private RunState state;
     private Draft draft;
     private boolean progressed;
-    private boolean closed;
 
     Turn(Engine engine, Scheduler scheduler, Loaded loaded, InstanceSnapshot snapshot, InstantSource wall) {
         this.engine = engine;
         this.scheduler = scheduler;
-        this.guard = new EffectGuard(engine);
         this.key = snapshot.instance().key();
         this.calls = new Calls(engine, key);
         this.verifiers = new Verifiers(engine);
         this.loaded = loaded;
         this.invariants = new Invariants(loaded.invariants(), loaded.stepIds());
         this.wall = wall;
+        this.mailbox = new Mailbox(engine.host());
+        this.starting = new StepStart(engine, key, calls, verifiers, invariants, inFlight, this::report);
         this.state = read(snapshot);
         this.draft = new Draft(engine.ids().get(), state);
     }
@@ -115,7 +96,7 @@ final class Turn implements Runnable {
     }
 
     void nudge() {
-        mailbox.add(new Mail.Nudge());
+        mailbox.nudge();
     }
 
     /** Somebody somewhere wrote something; only a turn with a blocked branch beside a running one wants to know. */
@@ -128,15 +109,9 @@ final class Turn implements Runnable {
 
     /** A call reports. Once the turn is over its answer is late truth. */
     private void report(Done done) {
-        if (!done.call().abandoned) {
-            synchronized (mailbox) {
-                if (!closed) {
-                    mailbox.add(new Mail.Ended(done));
-                    return;
-                }
-            }
+        if (done.call().abandoned || !mailbox.post(done)) {
+            late(done);
         }
-        late(done);
     }
 
     private void late(Done done) {
@@ -161,7 +136,7 @@ final class Turn implements Runnable {
             LOG.error("the turn of {} died; its claim is given up and another one goes on", key, e);
             giveUp();
         } finally {
-            close();
+            mailbox.close().forEach(this::late); // nobody waits here any longer
             scheduler.ended(this);
             over.countDown();
         }
@@ -172,20 +147,6 @@ final class Turn implements Runnable {
             engine.host().await(over, atMost.toNanos());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-        }
-    }
-
-    /** Nobody waits here any longer: what is still in the mailbox and what comes later is late truth. */
-    private void close() {
-        List<Mail> rest = new ArrayList<>();
-        synchronized (mailbox) {
-            closed = true;
-            mailbox.drainTo(rest);
-        }
-        for (Mail mail : rest) {
-            if (mail instanceof Mail.Ended(Done done)) {
-                late(done);
-            }
         }
     }
 
@@ -220,11 +181,10 @@ final class Turn implements Runnable {
                 || !decision.blocked.isEmpty()
                 || !(decision.status instanceof Status.Pending);
         List<Opened> intents = new ArrayList<>();
-        List<Ready> opening = new ArrayList<>();
         boolean again = false;
         if (!stopping) {
             for (Ready ready : decision.ready) {
-                again |= begin(ready, intents, opening);
+                again |= starting.begin(draft, ready, intents);
             }
             if (again) {
                 releaseSlots(intents.size());
@@ -236,7 +196,7 @@ final class Turn implements Runnable {
             }
         }
         if (!intents.isEmpty()) {
-            return commit(intents, opening, null);
+            return commit(intents, null);
         }
         if (!inFlight.isEmpty()) {
             return draft.isEmpty() ? await(decision) : commit(List.of(), null);
@@ -264,7 +224,7 @@ final class Turn implements Runnable {
     /** The pseudo path of rows that belong to the run as a whole. */
     static final String RUN_PATH = "$run";
 
-    /** Takes all mail; true when there was any. */
+    /** Takes all mail there is. */
     private void absorb() {
         for (Mail mail = mailbox.poll(); mail != null; mail = mailbox.poll()) {
             take(mail);
@@ -291,7 +251,7 @@ final class Turn implements Runnable {
     private void asked(Ready ready, Verifiers.@Nullable Recorded recorded) {
         boolean before = !ready.path().endsWith(Healing.VERIFY);
         if (before && recorded != null && recorded.durable() && recorded.verdict() instanceof Verdict.Absent) {
-            absent.put(ready.path(), ready.attempt());
+            starting.absent(ready);
         }
         reloadIfNews();
     }
@@ -309,10 +269,9 @@ final class Turn implements Runnable {
                 Settlement.into(draft, current, now, outcome, engine, "engine");
             }
             case Result.Read(Outcome outcome) -> PureSettlement.read(draft, current, outcome, engine.random());
-            case Result.Prepared(Preparation preparation) -> prepared.put(ready.path(), preparation);
-            case Result.Pure(PureHandler.Result output) -> PureSettlement.output(draft, current, output);
-            case Result.PureFailed(Problem problem) when current.resend() -> refused(current, problem);
-            case Result.PureFailed(Problem problem) -> PureSettlement.failed(draft, current, problem, engine.random());
+            case Result.Prepared(Preparation preparation) -> starting.prepared(ready.path(), preparation);
+            case Result.PureFailed(Problem problem) when current.resend() -> starting.refused(draft, current, problem);
+            case Result.Pure _, Result.PureFailed _ -> PureSettlement.ended(draft, current, result, engine.random());
             case Result.Asked(Verifiers.Recorded recorded) -> asked(current, recorded);
         }
     }
@@ -337,103 +296,6 @@ final class Turn implements Runnable {
         return null;
     }
 
-    /** Starts what can be started; true when a decision was recorded that changes what comes next. */
-    private boolean begin(Ready ready, List<Opened> intents, List<Ready> opening) {
-        Handler handler = engine.handlers().apply(ready.step().handler());
-        try {
-            return switch (handler) {
-                case null -> refused(ready, Problem.of(
-                        "UNKNOWN_HANDLER", "no handler named " + ready.step().handler() + " is registered on this node"));
-                case PureHandler pure -> pure(ready, pure);
-                case EffectHandler effect -> effect(ready, effect, intents, opening);
-            };
-        } catch (EvaluationException e) {
-            return refused(ready, e.problem());
-        }
-    }
-
-    private boolean refused(Ready ready, Problem problem) {
-        prepared.remove(ready.path());
-        if (ready.resend()) {
-            // The effect stays unknown, whatever hinders the resend: it must not become a failure that a catch could take.
-            ObjectNode stopped = Problems.json(problem).put("after", ready.attempt() - 1);
-            Long again = problem.retryable() ? (Long) EffectGuard.effect(ready.step()).resend().backoff().toMillis() : null;
-            draft.row(ready.path() + Healing.RESEND, BlockRow.Kind.FRAME, stopped, again);
-            return true;
-        }
-        draft.row(ready.path(), BlockRow.Kind.ERROR, Problems.json(problem), null);
-        return true;
-    }
-
-    private boolean pure(Ready ready, PureHandler handler) throws EvaluationException {
-        JsonNode params = ready.step().params().resolve(ready.scope());
-        if (dev.waybill.handler.Handlers.isBuiltInPure(ready.step().handler())) {
-            ended(ready, null, Calls.apply(ready, handler, params));
-            return true;
-        }
-        java.time.Duration timeout = ready.step().timeout() == null ? engine.options().stepTimeout() : ready.step().timeout();
-        inFlight.put(ready.path(), calls.pure(ready, handler, params, timeout, this::report));
-        return false;
-    }
-
-    private boolean effect(Ready ready, EffectHandler handler, List<Opened> intents, List<Ready> opening) throws EvaluationException {
-        Resolved resolved = guard.resolve(ready);
-        boolean readOnly = handler.readOnly(resolved.params());
-        Preparation preparation = prepared.get(ready.path());
-        if (preparation == null) {
-            if (!handler.preparesWithoutIo(resolved.params())) {
-                inFlight.put(ready.path(), calls.prepare(ready, guard, handler, resolved, this::report));
-                return false;
-            }
-            preparation = guard.prepare(ready, handler, resolved);
-        }
-        return switch (preparation) {
-            case Preparation.Refused(Problem problem) -> refused(ready, problem);
-            case Preparation.Ready(EffectHandler.EffectCall call) -> {
-                if (!readOnly && asksBefore(ready)) {
-                    prepared.put(ready.path(), preparation);
-                    inFlight.put(ready.path(), calls.ask(ready, verifiers, verifiers.before(key, ready, resolved, guard), this::report));
-                    yield false;
-                }
-                if (readOnly) {
-                    prepared.remove(ready.path());
-                    inFlight.put(ready.path(), calls.read(ready, call, resolved.timeout(), this::report));
-                    yield false;
-                }
-                // The slot is taken before the commit, so that a dispatched receipt never waits for a thread (store.md, 3).
-                if (engine.slots().tryAcquire()) {
-                    ReceiptRow receipt;
-                    List<InvariantRows.Guard> guards;
-                    try {
-                        receipt = guard.receipt(numbered(ready), resolved, draft.transitionId);
-                        guards = invariants.guards(ready, receipt);
-                    } catch (EvaluationException e) {
-                        engine.slots().release();
-                        throw e;
-                    }
-                    intents.add(new Opened(receipt, call, resolved.timeout(), guards));
-                    opening.add(numbered(ready));
-                    engine.points().reached(CrashPoints.Point.BEFORE_INTENT, key, ready.path());
-                }
-                yield false;
-            }
-        };
-    }
-
-    /** A preparation that failed has used up an attempt of the step and made no receipt: those are numbered without gaps. */
-    private static Ready numbered(Ready ready) {
-        int attempt = ready.scope().state().attempts(ready.path()).size();
-        return attempt == ready.attempt()
-                ? ready
-                : new Ready(ready.step(), ready.path(), ready.scope(), attempt, ready.copyOf(), ready.resend());
-    }
-
-    /** Read-Verify-Write: the provider is asked before every dispatch that is no resend, until it has said that there is nothing. */
-    private boolean asksBefore(Ready ready) {
-        Sequence.Verifier verifier = EffectGuard.effect(ready.step()).verify();
-        return verifier != null && verifier.before() && !ready.resend() && !Integer.valueOf(ready.attempt()).equals(absent.get(ready.path()));
-    }
-
     private void releaseSlots(int count) {
         if (count > 0) {
             engine.slots().release(count);
@@ -454,10 +316,6 @@ final class Turn implements Runnable {
     // --- commit ----------------------------------------------------------------------------------------------------------------
 
     private boolean commit(List<Opened> intents, @Nullable Release release) {
-        return commit(intents, List.of(), release);
-    }
-
-    private boolean commit(List<Opened> intents, List<Ready> opening, @Nullable Release release) {
         if (!draft.settles.isEmpty()) {
             engine.points().reached(CrashPoints.Point.BEFORE_SETTLE, key, draft.settles.getFirst().path());
         }
@@ -469,7 +327,7 @@ final class Turn implements Runnable {
                 List.copyOf(sent.events), release, reset,
                 invariants.rows(sent.settles, intents.stream().flatMap(it -> it.guards().stream()).toList(), sent.results, release, state));
         long handedOver = engine.host().nanoTime();
-        java.util.function.BooleanSupplier late = Calls.lastLook(engine.host(), handedOver, engine.options().sendDeadline(), wall);
+        BooleanSupplier late = Calls.lastLook(engine.host(), handedOver, engine.options().sendDeadline(), wall);
         // Before the commit: a receipt that is durable and has no note of its first byte was then not sent. One that is only prepared
         // may be dispatched elsewhere, where we see nothing.
         receipts.stream()
@@ -494,7 +352,7 @@ final class Turn implements Runnable {
                 lost(sent);
                 yield reload();
             }
-            case CommitAnswer.Settled settled -> settled(sent, settled, intents, opening, late, release);
+            case CommitAnswer.Settled settled -> settled(sent, settled, intents, late, release);
         };
     }
 
@@ -502,8 +360,7 @@ final class Turn implements Runnable {
             Draft sent,
             CommitAnswer.Settled answer,
             List<Opened> intents,
-            List<Ready> opening,
-            java.util.function.BooleanSupplier late,
+            BooleanSupplier late,
             @Nullable Release release) {
         state.acknowledged(sent.settles, sent.rows, answer.databaseNow());
         progressed |= !sent.settles.isEmpty();
@@ -523,7 +380,7 @@ final class Turn implements Runnable {
             }
             return false;
         }
-        started(answer, intents, opening, late);
+        started(answer, intents, late);
         if (answer.unstorable() || news) {
             return reload();
         }
@@ -543,15 +400,13 @@ final class Turn implements Runnable {
     }
 
     /** The intents that are durable: send now. */
-    private void started(
-            CommitAnswer.Settled answer, List<Opened> intents, List<Ready> opening, java.util.function.BooleanSupplier late) {
-        for (int i = 0; i < intents.size(); i++) {
-            Opened opened = intents.get(i);
-            Ready ready = opening.get(i);
+    private void started(CommitAnswer.Settled answer, List<Opened> intents, BooleanSupplier late) {
+        for (Opened opened : intents) {
+            Ready ready = opened.ready();
             InvariantRows.Holder holder = answer.duplicates().get(ready.path());
             if (holder != null) {
                 withdraw(opened);
-                refused(ready, Invariants.violation(ready.path(), holder));
+                starting.refused(draft, ready, Invariants.violation(ready.path(), holder));
                 draft.results.add(Invariants.violated(ready.path(), holder));
                 continue;
             }
@@ -559,8 +414,7 @@ final class Turn implements Runnable {
                 withdraw(opened);
                 continue;
             }
-            prepared.remove(ready.path());
-            absent.remove(ready.path());
+            starting.dispatched(ready.path());
             state.apply(opened.receipt());
             Attempt attempt = state.lastAttempt(ready.path());
             if (attempt == null) {
@@ -635,18 +489,14 @@ final class Turn implements Runnable {
             until = Math.min(until, scheduler.drainDeadlineNanos() - now);
         }
         listening = decision.waiting.stream().anyMatch(waiting -> waiting.dueInMillis() == null);
-        try {
-            Mail mail = engine.host().poll(mailbox, Math.max(0, until));
-            listening = false;
-            if (mail != null) {
-                take(mail);
-            } else {
-                endOverdue();
-            }
-            return true;
-        } catch (InterruptedException e) {
-            throw new IllegalStateException("a turn is never interrupted", e);
+        Mail mail = mailbox.await(Math.max(0, until));
+        listening = false;
+        if (mail != null) {
+            take(mail);
+        } else {
+            endOverdue();
         }
+        return true;
     }
 
     /** Calls past their timeout, or past the drain time, are interrupted; those that do not answer even then are unknown. */
@@ -658,13 +508,9 @@ final class Turn implements Runnable {
                 continue;
             }
             call.interrupt();
-            try {
-                Mail mail = engine.host().poll(mailbox, Settlement.graceAfterTimeout().toNanos());
-                if (mail != null) {
-                    take(mail);
-                }
-            } catch (InterruptedException e) {
-                throw new IllegalStateException("a turn is never interrupted", e);
+            Mail mail = mailbox.await(Settlement.graceAfterTimeout().toNanos());
+            if (mail != null) {
+                take(mail);
             }
             absorb();
             if (inFlight.get(call.ready.path()) == call) {

@@ -101,11 +101,11 @@ final class EngineMutants {
                                 started(
                                         new CommitAnswer.Settled(
                                                 IntentAnswer.DISPATCHED, ReleaseAnswer.NONE, 0, false, false, false, java.time.Instant.EPOCH),
-                                        intents, opening, late);
+                                        intents, late);
                                 CommitAnswer answer;
                                 try {
                                     answer = engine.committer().submit(commit).join();""")
-                        .with("engine.Turn#settled", "started(answer, intents, opening, late);", "")
+                        .with("engine.Turn#settled", "started(answer, intents, late);", "")
                         .killedBy("lab.crash.KillNineTest"),
                 Mutant.of("last-look-off", "A send deadline that has passed aborts with zero bytes sent.")
                         .with(
