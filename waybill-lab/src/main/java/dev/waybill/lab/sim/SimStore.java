@@ -37,6 +37,7 @@ final class SimStore implements InvocationHandler {
     private int connected;
     private Store.@Nullable ConnectionCheck commitCheck;
     private boolean commitsConnected;
+    private int commitsHistory;
 
     private SimStore(
             World world, World.Process process, Cluster cluster, Plan plan, Tally tally, SplittableRandom random, Object target) {
@@ -110,6 +111,10 @@ final class SimStore implements InvocationHandler {
 
     /** What is behind a new connection is looked at before the first commit goes over it. */
     private void connectCommits() {
+        if (commitsConnected && commitsHistory != cluster.history()) { // it broke as every other did, whoever noticed first
+            throw new StoreException("the connection for commits is gone", new IllegalStateException("simulated"));
+        }
+        commitsHistory = cluster.history();
         if (!commitsConnected && commitCheck != null) {
             commitCheck.opened((tenant, ids) -> cluster.store().existingReceipts(tenant, ids));
         }

@@ -173,7 +173,8 @@ final class SimTransport implements Transport {
         world.after(way, () -> {
             line.answer = answer;
             line.closed = answer == null;
-            line.cut = kind == Kind.ANSWER_CUT;
+            // A no that client_error_mode makes data keeps what arrived of its body: which, the reference interpreter cannot know.
+            line.cut = kind == Kind.ANSWER_CUT && answer != null && answer.status() / 100 != 4;
             line.garbled = kind == Kind.ANSWER_GARBLED;
         });
     }
