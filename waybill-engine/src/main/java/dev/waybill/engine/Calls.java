@@ -68,7 +68,10 @@ final class Calls {
         /** A verifier's: it has no outcome of its own when it is overdue. */
         final boolean question;
         private final AtomicBoolean ended = new AtomicBoolean();
+        private final Object gate = new Object();
         private @Nullable Thread thread;
+        /** Guarded by {@link #gate}: the thread is with the handler, the only place where an interrupt may reach it. */
+        private boolean interruptible = true;
         /** The engine has stopped waiting; what the call still says is late truth. */
         volatile boolean abandoned;
 
@@ -84,15 +87,30 @@ final class Calls {
         }
 
         void interrupt() {
-            Thread running = thread;
-            if (running != null) {
-                running.interrupt();
+            synchronized (gate) {
+                Thread running = thread;
+                if (running != null && interruptible) {
+                    running.interrupt();
+                }
             }
+        }
+
+        /**
+         * The handler has ended: nobody interrupts any more, and an interrupt that came before is forgotten. What follows stores the
+         * answer, and an interrupted virtual thread would have its socket to the database closed under it, again and again.
+         */
+        private void shield() {
+            synchronized (gate) {
+                interruptible = false;
+            }
+            Thread.interrupted();
         }
 
         private void start(Host host, Runnable body) {
             Thread started = host.virtual("waybill-call-" + ready.path(), body);
-            thread = started;
+            synchronized (gate) {
+                thread = started;
+            }
             started.start();
         }
     }
@@ -125,6 +143,7 @@ final class Calls {
                 LOG.warn("the handler of {} at {} threw; its effect is unknown", instance, ready.path(), e);
                 outcome = new Outcome.Unknown("handler_exception", e.getClass().getSimpleName() + ": " + e.getMessage(), null);
             } finally {
+                running.shield();
                 engine.slots().release();
             }
             engine.recorder().answered(attempt.receipt.id(), outcome);
@@ -180,10 +199,13 @@ final class Calls {
         running.start(engine.host(), () -> {
             Verifiers.Recorded recorded = null;
             try {
-                recorded = verifiers.ask(question, Verifiers.ACTOR);
+                Outcome answer = verifiers.answer(question);
+                running.shield();
+                recorded = verifiers.record(question, answer, Verifiers.ACTOR);
             } catch (InterruptedException e) {
                 LOG.info("the question about {} of {} was ended by its timeout or the drain", question.path(), instance);
             } catch (RuntimeException | Error e) {
+                running.shield();
                 LOG.warn("what a verifier said about {} of {} could not be recorded; it is asked again", question.path(), instance, e);
                 engine.host().pause(PAUSE_AFTER_FAULT_NANOS); // a database that is away must not make the provider pay
             }
@@ -235,6 +257,7 @@ final class Calls {
     }
 
     private static void end(Call call, Result result, Consumer<Done> sink) {
+        call.shield();
         if (call.ended.compareAndSet(false, true)) {
             sink.accept(new Done(call, result));
         }

@@ -192,7 +192,11 @@ final class Verifiers {
 
     /** Asks and records. Call it from a virtual thread: it takes as long as the provider and the database do. */
     Recorded ask(Question question, String actor) throws InterruptedException {
-        Outcome outcome = answer(question);
+        return record(question, answer(question), actor);
+    }
+
+    /** Records what was answered; takes as long as the database does, and must not be interrupted. */
+    Recorded record(Question question, Outcome outcome, String actor) {
         Verdict verdict = Verdict.of(question.verifier(), EffectGuard.effect(question.step()), question.scope(), outcome);
         engine.meter().count("waybill_verifier_reads_total", 1, "verdict", verdict.wire());
         engine.points().reached(CrashPoints.Point.AFTER_QUESTION, question.instance(), question.path());
@@ -209,7 +213,8 @@ final class Verifiers {
         return new Recorded(verdict, false);
     }
 
-    private Outcome answer(Question question) throws InterruptedException {
+    /** Asks; takes as long as the provider does. */
+    Outcome answer(Question question) throws InterruptedException {
         JsonNode params = question.params();
         if (params == null) {
             Problem fault = question.fault();
