@@ -302,4 +302,40 @@ class UnknownOutcomeTest {
                     .containsOnlyOnce("effect.unknown");
         }
     }
+
+    @ParameterizedTest
+    @EnumSource(names = {"SQLITE", "POSTGRES"})
+    void aCallThatWasInterruptedStillStoresItsLateAnswer(Kind kind) {
+        java.util.concurrent.CountDownLatch interrupted = new java.util.concurrent.CountDownLatch(1);
+        java.util.concurrent.CountDownLatch go = new java.util.concurrent.CountDownLatch(1);
+        java.util.concurrent.CompletableFuture<Boolean> flag = new java.util.concurrent.CompletableFuture<>();
+        CrashPoints points = (point, instance, path) -> {
+            if (point == CrashPoints.Point.AFTER_ANSWER) {
+                flag.complete(Thread.currentThread().isInterrupted());
+            }
+        };
+        try (EngineLab lab = new EngineLab(kind).points(points).handler("deaf", Handlers.effect(Object.class, Object.class, (in, call) -> {
+            boolean again = true;
+            while (again) {
+                try {
+                    go.await();
+                    again = false;
+                } catch (InterruptedException e) {
+                    interrupted.countDown();
+                }
+            }
+            Thread.currentThread().interrupt(); // as a library does that has swallowed it
+            return java.util.Map.of("charged", 5);
+        }))) {
+            lab.sequence("pay", "[{'type':'step','id':'s','handler':'deaf','timeout':50}]");
+            UUID id = lab.start("pay", "{}");
+            lab.assertWaitsUnknown(lab.await(id));
+            assertThat(interrupted.getCount()).isZero();
+            go.countDown();
+            org.awaitility.Awaitility.await().atMost(EngineLab.PATIENCE)
+                    .untilAsserted(() -> assertThat(lab.get(id).state()).isEqualTo(InstanceState.COMPLETED));
+            assertThat(lab.effects(id)).extracting(EffectView::state).containsExactly(EffectState.COMMITTED);
+            assertThat(flag.join()).as("interrupted still when its answer is stored: its connections would be closed under it").isFalse();
+        }
+    }
 }
