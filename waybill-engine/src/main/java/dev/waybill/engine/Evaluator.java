@@ -416,7 +416,7 @@ final class Evaluator {
         List<Failure> failures = new ArrayList<>();
         for (int i = state.firstOpen(path); i < items.size() && open < block.concurrency(); i++) {
             Place iteration = place.iteration(path, i);
-            if (!failures.isEmpty() && !state.begun(iteration.prefix)) {
+            if (!failures.isEmpty() && !begun(iteration.prefix)) {
                 break; // an item failed: what has begun runs to its end, nothing new begins
             }
             Place inside = iteration.with(block.itemVar(), items.get(i)).with("index", NODES.numberNode(i));
@@ -435,6 +435,11 @@ final class Evaluator {
             draft.row(path, Kind.OUTPUT, NODES.objectNode().put("count", items.size()), null);
         }
         return status;
+    }
+
+    /** It has a row or a receipt, or a call is out for it that has neither: a read, a pure step. */
+    private boolean begun(String iterationPrefix) {
+        return state.begun(iterationPrefix) || inFlight.stream().anyMatch(path -> path.startsWith(iterationPrefix));
     }
 
     private Status loop(Loop block, Place place) {

@@ -207,6 +207,11 @@ final class EngineLab implements AutoCloseable {
         return effects(id).stream().map(e -> e.receipt().path() + "#" + e.receipt().attempt() + " " + e.state().wire()).toList();
     }
 
+    /** The rows of its blocks, as {@code path KIND}; on the model store only, whose engine may be asked from inside a handler. */
+    List<String> rows(UUID id) {
+        return memory.load(new InstanceKey("default", id)).orElseThrow().rows().stream().map(r -> r.path() + " " + r.kind()).toList();
+    }
+
     long unresolved() {
         return engine().queries().openDepth().stream().mapToLong(d -> d.depth()).sum();
     }
