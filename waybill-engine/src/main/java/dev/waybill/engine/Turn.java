@@ -150,13 +150,14 @@ final class Turn implements Runnable {
         }
     }
 
-    /** What a dead claim dispatched is unknown; what this claim dispatched is in flight here. */
+    /**
+     * What is dispatched and not in flight here is unknown: a dead claim dispatched it, or this one did and the database has lost what
+     * came of it (it went back to a time when this node held the run).
+     */
     private void recover() {
         for (List<Attempt> attempts : state.allEffects()) {
             for (Attempt attempt : attempts) {
-                if (attempt.state() == EffectState.DISPATCHED
-                        && !attempt.receipt.claim().equals(state.claim)
-                        && !inFlight.containsKey(attempt.receipt.path())) {
+                if (attempt.state() == EffectState.DISPATCHED && !inFlight.containsKey(attempt.receipt.path())) {
                     draft.settle(Settlement.crashed(attempt, draft.transitionId, state.claim));
                     draft.events.add(Events.effectUnknown(key, attempt.receipt, "crash"));
                     engine.meter().count("waybill_effects_total", 1, "state", "unknown", "kind", attempt.receipt.kind().wire());
