@@ -1,5 +1,6 @@
 package dev.waybill;
 
+import dev.waybill.definition.Destinations;
 import dev.waybill.engine.CrashPoints;
 import dev.waybill.engine.EngineRuntime;
 import dev.waybill.engine.Host;
@@ -56,12 +57,12 @@ public final class Waybill implements AutoCloseable {
         this.durability = durability;
         this.directory = directory;
         Handlers handlers = builder.handlers();
-        SequenceCache cache = new SequenceCache(store.sequences(), SequenceCatalog::parse);
+        SequenceCache cache = new SequenceCache(store.sequences(), row -> SequenceCatalog.parse(row, builder.destinations));
         this.engine = new EngineRuntime(
                 Host.SYSTEM, store, builder.options, name -> handlers.find(name).orElse(null), builder.secrets, cache, ids, builder.random, builder.wall, builder.meter,
                 builder.points, builder.nodeName, directory == null ? incarnation -> {} : directory::write,
                 builder.flights(store.description()));
-        this.sequences = new SequenceCatalog(store.sequences(), ids, name -> handlers.find(name).isPresent());
+        this.sequences = new SequenceCatalog(store.sequences(), ids, name -> handlers.find(name).isPresent(), builder.destinations);
         this.runs = new RunDesk(store, engine, cache, ids);
         this.effects = new EffectDesk(store, engine, runs, ids);
     }
@@ -156,6 +157,7 @@ public final class Waybill implements AutoCloseable {
         private SecretSource secrets = SecretSource.NONE;
         private EngineOptions options = EngineOptions.DEFAULT;
         private Meter meter = Meter.NONE;
+        private Destinations destinations = Destinations.NONE;
         private List<String> allowed = List.of();
         private String nodeName = "waybill-" + ProcessHandle.current().pid();
         private @Nullable Path nodeDirectory;
@@ -190,6 +192,15 @@ public final class Waybill implements AutoCloseable {
 
         public Builder options(EngineOptions options) {
             this.options = options;
+            return this;
+        }
+
+        /**
+         * What this node knows of destinations, beside what sequences declare themselves: as {@code destinations[]} of a document, each
+         * with an optional {@code tenant}. All nodes of one store should be told the same.
+         */
+        public Builder destinations(Destinations destinations) {
+            this.destinations = destinations;
             return this;
         }
 

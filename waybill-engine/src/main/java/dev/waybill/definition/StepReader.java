@@ -1,5 +1,6 @@
 package dev.waybill.definition;
 
+import dev.waybill.definition.Destinations.Lookup;
 import dev.waybill.definition.Sequence.Effect;
 import dev.waybill.definition.Sequence.Remedy;
 import dev.waybill.definition.Sequence.Retry;
@@ -30,9 +31,14 @@ final class StepReader {
     final ValueReader values;
     private final HttpRequestReader http;
     private final EffectReader effects;
+    private final Destinations destinations;
+    private final Set<DestinationProfile> used;
 
-    StepReader(Faults faults, Predicate<String> handlerKnown) {
+    /** @param used gets every profile that holds for a step, or may */
+    StepReader(Faults faults, Predicate<String> handlerKnown, Destinations destinations, Set<DestinationProfile> used) {
         this.faults = faults;
+        this.destinations = destinations;
+        this.used = used;
         this.handlerKnown = handlerKnown;
         this.values = new ValueReader(faults);
         this.http = new HttpRequestReader(faults, values);
@@ -45,13 +51,17 @@ final class StepReader {
         if (!handler.isEmpty() && !handlerKnown.test(handler)) {
             fields.fault("UNKNOWN_HANDLER", "handler", "no handler is named " + handler);
         }
-        Effect effect = effects.read(fields, variables);
         JsonNode params = fields.get("params");
+        Lookup known = destinations.lookup(handler, params == null ? null : params.get("url"), used);
+        Effect own = effects.read(fields, variables, known);
+        Effect effect = known.profile() == null ? own : (own == null ? Effect.DEFAULT : own).at(known.profile());
+        // A header that only the node's profile names is checked when the step runs: the profile may change, the version does not.
+        Effect written = known.profile() != null && known.profile().ofNode() ? own : effect;
         Compiled compiled;
         boolean keyHeader = false;
         boolean reads = false;
         if (handler.equals("http_request")) {
-            HttpRequestReader.Request request = http.read(params, params == null ? fields.pointer : fields.at("params"), effect, variables);
+            HttpRequestReader.Request request = http.read(params, params == null ? fields.pointer : fields.at("params"), written, variables);
             compiled = request.params();
             keyHeader = request.keyHeader();
             reads = request.reads();
@@ -59,7 +69,7 @@ final class StepReader {
             compiled = params == null ? new Values.Constant(Json.NODES.objectNode()) : values.value(params, fields.at("params"), variables);
         }
         boolean effectful = !PURE.contains(handler) && !reads;
-        Guarantee guarantee = Guarantee.of(effectful, effect, false);
+        Guarantee guarantee = Guarantee.of(effectful, effect);
         faults.guarantee(id, guarantee);
         if (effectful && (effect == null || effect.key() == null && effect.verify() == null) && !keyHeader) {
             faults.warn("EFFECT_WITHOUT_KEY", fields.pointer, "the effect has neither an idempotency key nor a verifier: an unknown outcome needs a person");
@@ -76,7 +86,7 @@ final class StepReader {
         Expression when = values.condition(fields, "when", false);
         List<Remedy> onUnknown = OnUnknownReader.read(fields, faults);
         if (onUnknown != null) {
-            OnUnknownReader.check(onUnknown, effect, fields, faults);
+            OnUnknownReader.check(onUnknown, effect, known.open(), fields, faults);
         }
         boolean complete = clientErrorComplete(fields);
         Expression successWhen = values.condition(fields, "success_when", false);
@@ -86,7 +96,7 @@ final class StepReader {
         }
         fields.unsupported("rate_limit_key", "send_window", "context_access", "wait_for_input", "queue_name", "deadline", "on_deadline_breach",
                 "fallback_handler", "cache_key", "compensation");
-        return new Step(id, handler, compiled, delay, retry, timeout, when, effect, onUnknown, complete, successWhen, outputSchema, guarantee);
+        return new Step(id, handler, compiled, delay, retry, timeout, when, own, onUnknown, complete, successWhen, outputSchema, guarantee);
     }
 
     /** {@code {duration: ..}}, or the duration itself; resolves to integer milliseconds unless it is a template or an expression. */

@@ -120,9 +120,19 @@ final class StepStart {
         return false;
     }
 
-    private boolean effect(Draft draft, Ready ready, EffectHandler handler, List<Opened> intents) throws EvaluationException {
-        Resolved resolved = guard.resolve(ready);
-        boolean readOnly = handler.readOnly(resolved.params());
+    private boolean effect(Draft draft, Ready found, EffectHandler handler, List<Opened> intents) throws EvaluationException {
+        Resolved plain = guard.resolve(found);
+        boolean readOnly = handler.readOnly(plain.params());
+        Ready ready = readOnly ? found : EffectGuard.atDestination(found, plain);
+        Resolved resolved = plain;
+        if (ready.copyOf() == null && plain.key() != null) {
+            Sequence.Effect effect = EffectGuard.effect(ready.step());
+            Problem keyFault = effect.keyFault(plain.key());
+            if (keyFault != null) {
+                return refused(draft, ready, keyFault);
+            }
+            resolved = new Resolved(plain.params(), effect.sentKey(plain.key()), plain.timeout());
+        }
         Preparation preparation = prepared.get(ready.path());
         if (preparation == null) {
             if (!handler.preparesWithoutIo(resolved.params())) {
@@ -156,6 +166,7 @@ final class StepStart {
                         engine.slots().release();
                         throw e;
                     }
+                    EffectGuard.keepProfile(draft, numbered);
                     intents.add(new Opened(numbered, receipt, call, resolved.timeout(), guards));
                     engine.points().reached(CrashPoints.Point.BEFORE_INTENT, key, ready.path());
                 }
