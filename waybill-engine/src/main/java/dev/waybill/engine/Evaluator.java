@@ -302,8 +302,7 @@ final class Evaluator {
         if (off == null || off.retryInMillis() == null) {
             return false;
         }
-        draft.settle(off);
-        draft.events.add(Settlement.resolved(state, off));
+        decision.repeats.add(off);
         decision.waiting.add(new Waiting("retry", path, newest.receipt.id(), off.retryInMillis()));
         return true;
     }

@@ -23,6 +23,7 @@ import dev.waybill.store.CommitAnswer.IntentAnswer;
 import dev.waybill.store.CommitAnswer.ReleaseAnswer;
 import dev.waybill.store.InstanceSnapshot;
 import dev.waybill.store.InvariantRows;
+import dev.waybill.store.JournalRow;
 import dev.waybill.store.ReceiptRow;
 import dev.waybill.store.Release;
 import dev.waybill.store.StoreException;
@@ -183,6 +184,13 @@ final class Turn implements Runnable {
         List<Opened> intents = new ArrayList<>();
         boolean again = false;
         if (!stopping) {
+            if (!decision.repeats.isEmpty()) {
+                for (JournalRow off : decision.repeats) {
+                    draft.settle(off);
+                    draft.events.add(Settlement.resolved(state, off));
+                }
+                return true;
+            }
             for (Ready ready : decision.ready) {
                 again |= starting.begin(draft, ready, intents);
             }
