@@ -11,6 +11,7 @@ import dev.waybill.handler.Handler;
 import dev.waybill.handler.Handlers;
 import dev.waybill.json.SecretSource;
 import dev.waybill.model.WaybillException;
+import dev.waybill.operate.DestinationDesk;
 import dev.waybill.operate.EffectDesk;
 import dev.waybill.operate.Effects;
 import dev.waybill.operate.RunDesk;
@@ -49,6 +50,7 @@ public final class Waybill implements AutoCloseable {
     private final SequenceCatalog sequences;
     private final RunDesk runs;
     private final EffectDesk effects;
+    private final DestinationDesk destinations;
     private final @Nullable NodeDirectory directory;
 
     private Waybill(Builder builder, Store store, Durability durability, @Nullable NodeDirectory directory) {
@@ -65,6 +67,7 @@ public final class Waybill implements AutoCloseable {
         this.sequences = new SequenceCatalog(store.sequences(), ids, name -> handlers.find(name).isPresent(), builder.destinations);
         this.runs = new RunDesk(store, engine, cache, ids);
         this.effects = new EffectDesk(store, engine, runs, ids);
+        this.destinations = new DestinationDesk(store, builder.destinations);
     }
 
     /** An embedded engine on one SQLite file. */
@@ -110,6 +113,11 @@ public final class Waybill implements AutoCloseable {
 
     public Effects effects() {
         return effects;
+    }
+
+    /** Destinations: which there are, and which are held. */
+    public DestinationDesk destinations() {
+        return destinations;
     }
 
     /** What people and the API read. */

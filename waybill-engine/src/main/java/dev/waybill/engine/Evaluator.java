@@ -328,6 +328,14 @@ final class Evaluator {
                 return waiting("before_read", path, null, left);
             }
         }
+        BlockRow held = state.row(path + Holds.PATH);
+        if (held != null && held.dueInMillis() != null && state.body(held).path("attempt").asInt() == attempt) {
+            long left = state.millisUntil(held.at(), held.dueInMillis());
+            if (left > 0) {
+                decision.waiting.add(new Waiting("destination_held", path, null, left, "probe of " + state.body(held).path("destination").asString("")));
+                return Decision.PENDING;
+            }
+        }
         decision.ready.add(new Ready(step, path, scope(place, path, attempt), attempt, copyOf, false));
         return Decision.PENDING;
     }

@@ -63,6 +63,7 @@ final class Turn implements Runnable {
     private final Mailbox mailbox;
     private final Map<String, Call> inFlight = new HashMap<>();
     private final Verifiers verifiers;
+    private final Holds holds;
     private final StepStart starting;
 
     private final CountDownLatch over = new CountDownLatch(1);
@@ -78,11 +79,12 @@ final class Turn implements Runnable {
         this.key = snapshot.instance().key();
         this.calls = new Calls(engine, key);
         this.verifiers = new Verifiers(engine);
+        this.holds = new Holds(engine);
         this.loaded = loaded;
         this.invariants = new Invariants(loaded.invariants(), loaded.stepIds());
         this.wall = wall;
         this.mailbox = new Mailbox(engine.host());
-        this.starting = new StepStart(engine, key, calls, verifiers, invariants, inFlight, this::report);
+        this.starting = new StepStart(engine, key, calls, verifiers, invariants, holds, inFlight, this::report);
         this.state = read(snapshot);
         this.draft = new Draft(engine.ids().get(), state);
     }
@@ -274,6 +276,7 @@ final class Turn implements Runnable {
                     engine.lateTruth().record(key, ready, attempt == null ? key.id() : attempt.receipt.id(), outcome);
                     return;
                 }
+                holds.heard(key, current, now.receipt.id(), outcome);
                 Settlement.into(draft, current, now, outcome, engine, "engine");
             }
             case Result.Read(Outcome outcome) -> PureSettlement.read(draft, current, outcome, engine.random());
