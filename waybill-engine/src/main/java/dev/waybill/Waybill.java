@@ -14,6 +14,7 @@ import dev.waybill.model.WaybillException;
 import dev.waybill.operate.DestinationDesk;
 import dev.waybill.operate.EffectDesk;
 import dev.waybill.operate.Effects;
+import dev.waybill.operate.HeldDestinations;
 import dev.waybill.operate.RunDesk;
 import dev.waybill.operate.Runs;
 import dev.waybill.operate.SequenceCatalog;
@@ -116,7 +117,7 @@ public final class Waybill implements AutoCloseable {
     }
 
     /** Destinations: which there are, and which are held. */
-    public DestinationDesk destinations() {
+    public HeldDestinations destinations() {
         return destinations;
     }
 

@@ -88,8 +88,11 @@ public final class SequenceParser {
         Destinations own = new DestinationReader(faults, handlerKnown, false).list(fields);
         Destinations all = known.under(own);
         Set<DestinationProfile> used = new HashSet<>();
-        BlockReader blocks = new BlockReader(faults, handlerKnown, all, used);
+        BlockReader blocks = new BlockReader(faults, handlerKnown, all, used, onUnknown == null ? OnUnknownReader.DEFAULT : onUnknown);
         List<Block> body = blocks.blocks(fields, "blocks", true, 0, Set.of());
+        Lint lint = new Lint(faults);
+        lint.unused(own, used);
+        lint.ids(inputSchema == null ? null : inputSchema.get("properties"), "/input_schema/properties");
         List<Invariant> invariants = new InvariantReader(faults).invariants(fields);
         fields.shown("deprecated", "status", "created_at", "guarantees");
         fields.unsupported("sla", "on_failure", "on_cancel", "interceptors");

@@ -26,7 +26,11 @@ final class StepReader {
     private static final Duration DEFAULT_MAX_BACKOFF = Duration.ofMinutes(1);
     private static final Set<String> PURE = Set.of("noop", "log", "sleep", "fail", "transform", "assert", "set_state", "get_state",
             "delete_state", "merge_state", "query_instance", "memory_search", "blob_get", "wait_for_event", "human_review");
+    private static final Set<String> BUILT_IN_EFFECTS = Set.of("http_request", "llm_call", "tool_call", "mcp_call", "agent", "emit_event", "send_signal",
+            "self_modify", "memory_store", "memory_delete", "blob_put", "embed");
     private final Faults faults;
+    private final Lint lint;
+    private final List<Remedy> sequenceOnUnknown;
     private final Predicate<String> handlerKnown;
     final ValueReader values;
     private final HttpRequestReader http;
@@ -34,8 +38,13 @@ final class StepReader {
     private final Destinations destinations;
     private final Set<DestinationProfile> used;
 
-    /** @param used gets every profile that holds for a step, or may */
-    StepReader(Faults faults, Predicate<String> handlerKnown, Destinations destinations, Set<DestinationProfile> used) {
+    /**
+     * @param used      gets every profile that holds for a step, or may
+     * @param onUnknown the sequence's
+     */
+    StepReader(Faults faults, Predicate<String> handlerKnown, Destinations destinations, Set<DestinationProfile> used, List<Remedy> onUnknown) {
+        this.lint = new Lint(faults);
+        this.sequenceOnUnknown = onUnknown;
         this.faults = faults;
         this.destinations = destinations;
         this.used = used;
@@ -71,9 +80,6 @@ final class StepReader {
         boolean effectful = !PURE.contains(handler) && !reads;
         Guarantee guarantee = Guarantee.of(effectful, effect);
         faults.guarantee(id, guarantee);
-        if (effectful && (effect == null || effect.key() == null && effect.verify() == null) && !keyHeader) {
-            faults.warn("EFFECT_WITHOUT_KEY", fields.pointer, "the effect has neither an idempotency key nor a verifier: an unknown outcome needs a person");
-        }
         Duration timeout = fields.duration("timeout");
         if (timeout != null && timeout.compareTo(LEASE) > 0 && effectful) {
             faults.warn("TIMEOUT_OVER_LEASE", fields.at("timeout"), "the timeout is longer than the lease of " + LEASE.toSeconds() + " s");
@@ -96,7 +102,12 @@ final class StepReader {
         }
         fields.unsupported("rate_limit_key", "send_window", "context_access", "wait_for_input", "queue_name", "deadline", "on_deadline_breach",
                 "fallback_handler", "cache_key", "compensation");
-        return new Step(id, handler, compiled, delay, retry, timeout, when, own, onUnknown, complete, successWhen, outputSchema, guarantee);
+        Step step = new Step(id, handler, compiled, delay, retry, timeout, when, own, onUnknown, complete, successWhen, outputSchema, guarantee);
+        if (effectful && !handler.isEmpty()) {
+            lint.effect(fields, step, effect, known, keyHeader, BUILT_IN_EFFECTS.contains(handler), sequenceOnUnknown);
+        }
+        lint.ids(params, fields.at("params"));
+        return step;
     }
 
     /** {@code {duration: ..}}, or the duration itself; resolves to integer milliseconds unless it is a template or an expression. */

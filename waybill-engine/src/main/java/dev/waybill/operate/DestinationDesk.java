@@ -11,10 +11,9 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
-/** Destinations as an operator sees them: which there are, which are held, and holding and releasing by hand. */
-public final class DestinationDesk {
+/** Destinations as an operator sees them, from profiles and the store. */
+public final class DestinationDesk implements HeldDestinations {
     private static final int MAX_SEQUENCES = 1_000;
 
     private final Store store;
@@ -26,20 +25,7 @@ public final class DestinationDesk {
         this.node = node;
     }
 
-    /**
-     * One destination.
-     *
-     * @param place    its address or handler, and its name
-     * @param holdable whether its profile has a hold policy; null = its profile is not known here (any more)
-     * @param standing null: it never had a reason to be held
-     */
-    public record Destination(Place place, @Nullable Boolean holdable, @Nullable Standing standing) {
-        public boolean held() {
-            return standing != null && standing.held();
-        }
-    }
-
-    /** Of the node, of the newest versions that are not deprecated, and whatever was held before; by address. */
+    @Override
     public List<Destination> list(String tenant) {
         Map<String, Destination> all = new java.util.TreeMap<>();
         profiles(tenant).forEach((match, profile) ->
@@ -64,13 +50,7 @@ public final class DestinationDesk {
         return profiles;
     }
 
-    /**
-     * Holds or releases. A hold by hand lets no probe through and ends by hand.
-     *
-     * @param which name, address or handler
-     * @return as it stands then
-     * @throws WaybillException 404 DESTINATION_NOT_FOUND, 409 HOLD_NOT_DECLARED, 422 EVIDENCE_REQUIRED without a reason
-     */
+    @Override
     public Destination set(String tenant, String which, boolean held, String reason, String actor) {
         if (reason.isBlank()) {
             throw new WaybillException(422, "EVIDENCE_REQUIRED", "say why: it stands in the audit log", "/reason", "add --reason", null);
@@ -93,7 +73,7 @@ public final class DestinationDesk {
         return list(tenant).stream().filter(it -> it.place().destination().equals(one.place().destination())).findFirst().orElseThrow();
     }
 
-    /** Of every tenant; for the gauge. */
+    @Override
     public List<Standing> standings() {
         return store.holds().list(null);
     }

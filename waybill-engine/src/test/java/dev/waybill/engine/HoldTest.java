@@ -9,7 +9,7 @@ import dev.waybill.Waybill;
 import dev.waybill.engine.EngineLab.Kind;
 import dev.waybill.model.InstanceState;
 import dev.waybill.model.WaybillException;
-import dev.waybill.operate.DestinationDesk.Destination;
+import dev.waybill.operate.HeldDestinations.Destination;
 import dev.waybill.operate.StartRequest;
 import dev.waybill.test.Behaviour;
 import dev.waybill.test.Rule;

@@ -29,8 +29,10 @@ final class SqliteHolds implements DestinationHolds {
                 .text(place.tenant())
                 .text(place.destination())
                 .first(row -> {
+                    boolean held = row.getBoolean(1);
                     long at = row.getLong(2);
-                    return new Row(row.getBoolean(1), row.wasNull() ? null : (Long) at, Db.optionalUuid(row, 3));
+                    Long probeAt = row.wasNull() ? null : (Long) at;
+                    return new Row(held, probeAt, Db.optionalUuid(row, 3));
                 });
     }
 
@@ -167,7 +169,7 @@ final class SqliteHolds implements DestinationHolds {
                     long probeAt = row.getLong(9);
                     return new Standing(
                             new Place(row.getString(1), row.getString(2), row.getString(3)), row.getBoolean(4), Db.time(row.getLong(5)), row.getString(6),
-                            row.getString(7), row.getInt(8), row.wasNull() || probeAt == 0 ? null : Db.time(probeAt));
+                            row.getString(7), row.getInt(8), probeAt == 0 ? null : Db.time(probeAt));
                 }));
     }
 
