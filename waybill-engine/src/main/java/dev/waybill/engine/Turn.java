@@ -23,6 +23,7 @@ import dev.waybill.store.CommitAnswer.IntentAnswer;
 import dev.waybill.store.CommitAnswer.ReleaseAnswer;
 import dev.waybill.store.InstanceSnapshot;
 import dev.waybill.store.InvariantRows;
+import dev.waybill.store.JournalRow;
 import dev.waybill.store.ReceiptRow;
 import dev.waybill.store.Release;
 import dev.waybill.store.StoreException;
@@ -62,6 +63,7 @@ final class Turn implements Runnable {
     private final Mailbox mailbox;
     private final Map<String, Call> inFlight = new HashMap<>();
     private final Verifiers verifiers;
+    private final Holds holds;
     private final StepStart starting;
 
     private final CountDownLatch over = new CountDownLatch(1);
@@ -77,11 +79,12 @@ final class Turn implements Runnable {
         this.key = snapshot.instance().key();
         this.calls = new Calls(engine, key);
         this.verifiers = new Verifiers(engine);
+        this.holds = new Holds(engine);
         this.loaded = loaded;
         this.invariants = new Invariants(loaded.invariants(), loaded.stepIds());
         this.wall = wall;
         this.mailbox = new Mailbox(engine.host());
-        this.starting = new StepStart(engine, key, calls, verifiers, invariants, inFlight, this::report);
+        this.starting = new StepStart(engine, key, calls, verifiers, invariants, holds, inFlight, this::report);
         this.state = read(snapshot);
         this.draft = new Draft(engine.ids().get(), state);
     }
@@ -184,6 +187,13 @@ final class Turn implements Runnable {
         List<Opened> intents = new ArrayList<>();
         boolean again = false;
         if (!stopping) {
+            if (!decision.repeats.isEmpty()) {
+                for (JournalRow off : decision.repeats) {
+                    draft.settle(off);
+                    draft.events.add(Settlement.resolved(state, off));
+                }
+                return true;
+            }
             for (Ready ready : decision.ready) {
                 again |= starting.begin(draft, ready, intents);
             }
@@ -267,6 +277,7 @@ final class Turn implements Runnable {
                     engine.lateTruth().record(key, ready, attempt == null ? key.id() : attempt.receipt.id(), outcome);
                     return;
                 }
+                holds.heard(key, current, now.receipt.id(), outcome);
                 Settlement.into(draft, current, now, outcome, engine, "engine");
             }
             case Result.Read(Outcome outcome) -> PureSettlement.read(draft, current, outcome, engine.random());
