@@ -8,6 +8,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -27,6 +28,9 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         description = "A crash (and an error) at every boundary of the canonical scenarios, then the same run on a fresh engine. Exit 0: all hold.")
 public final class PointsCommand implements Callable<Integer> {
+    /** Failures of one scenario that are told in full. */
+    private static final int MOST_SHOWN = 5;
+
     @Spec
     private CommandSpec spec;
 
@@ -35,6 +39,12 @@ public final class PointsCommand implements Callable<Integer> {
 
     @Option(names = "--scenario", description = "one of them, repeatable; default: all")
     private List<String> names = List.of();
+
+    @Option(names = "--subsets", description = "instead on the model store, in simulated time: a crash at every subset of the boundaries")
+    private boolean subsets;
+
+    @Option(names = "--most-points", defaultValue = "14", description = "of the subsets: boundaries at which it may die (default: ${DEFAULT-VALUE})")
+    private int mostPoints;
 
     @Option(names = "--pairs", description = "also a second crash at every point of every recovery")
     private boolean pairs;
@@ -69,8 +79,11 @@ public final class PointsCommand implements Callable<Integer> {
             quiet();
         }
         PrintWriter out = spec.commandLine().getOut();
-        boolean postgres = store.equals("postgres");
         List<Scenario> scenarios = names.isEmpty() ? Scenario.ALL : names.stream().map(Scenario::named).toList();
+        if (subsets) {
+            return subsets(out, scenarios);
+        }
+        boolean postgres = store.equals("postgres");
         long began = System.nanoTime();
         List<Outcome> outcomes = new ArrayList<>();
         List<String> books;
@@ -99,6 +112,36 @@ public final class PointsCommand implements Callable<Integer> {
         }
         report(out, outcomes, books, Duration.ofNanos(System.nanoTime() - began));
         return books.isEmpty() && outcomes.stream().allMatch(Outcome::holds) ? 0 : 1;
+    }
+
+    private int subsets(PrintWriter out, List<Scenario> scenarios) {
+        long failed = 0;
+        for (Scenario scenario : scenarios) {
+            long began = System.nanoTime();
+            Subsets all = new Subsets(scenario, mostPoints);
+            if (faults.isEmpty()) {
+                all.run(null);
+            } else {
+                all.replay(new HashSet<>(faults));
+            }
+            out.printf(
+                    "%n%s: %d points, 2^%d subsets = %d histories, %d do not hold, %.1f s%n  crashes in one history: %s%n", scenario.name(),
+                    all.points().size(), all.points().size(), all.histories(), all.failures().size(), (System.nanoTime() - began) / 1e9,
+                    all.bySize());
+            all.points().forEach(point -> out.println("  " + point));
+            if (table) {
+                all.stories().forEach((story, count) -> out.printf("  %6d  %s%n", count, story));
+            }
+            all.failures().stream().limit(MOST_SHOWN).forEach(failure -> {
+                out.printf("%nDOES NOT HOLD %s: %s%n", scenario.name(), failure.outcome().story());
+                failure.outcome().wrong().forEach(wrong -> out.println("  " + wrong.replace("\n", "\n  ")));
+                out.println("  again: ./waybill lab points --subsets --scenario " + scenario.name()
+                        + failure.deadly().stream().map(point -> " --fault '" + point + "'").collect(Collectors.joining()));
+            });
+            out.flush();
+            failed += all.failures().size();
+        }
+        return failed == 0 ? 0 : 1;
     }
 
     /** Engines log what a broken world does to them, and a thread of a dead process ends with {@link Machine.Killed}: nobody's business. */
