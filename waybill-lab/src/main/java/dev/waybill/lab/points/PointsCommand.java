@@ -55,6 +55,12 @@ public final class PointsCommand implements Callable<Integer> {
     @Option(names = "--no-errors", description = "crashes only")
     private boolean noErrors;
 
+    @Option(names = "--first", defaultValue = "0", description = "skip so many pairs of that order: to go on where another run ended")
+    private int first;
+
+    @Option(names = "--count", description = "and run so many; default: all")
+    private @Nullable Integer count;
+
     @Option(names = "--pair-minutes", description = "begin no further pair after this; they are taken in random order; default: all")
     private @Nullable Double pairMinutes;
 
@@ -87,7 +93,6 @@ public final class PointsCommand implements Callable<Integer> {
         long began = System.nanoTime();
         List<Outcome> outcomes = new ArrayList<>();
         List<String> books;
-        int planned = 0;
         try (var enumeration =
                 new Enumeration(postgres, faults.isEmpty() ? workers : 1, scenarios, Mutant.NONE, InstantSource.system())) {
             if (!faults.isEmpty()) {
@@ -102,10 +107,12 @@ public final class PointsCommand implements Callable<Integer> {
                     outcomes.addAll(timed(out, "errors", () -> enumeration.errors(clean, postgres)));
                 }
                 if (pairs) {
-                    List<Enumeration.Task> tasks = Enumeration.pairs(clean, singles, distinct, seed);
-                    planned = tasks.size();
+                    List<Enumeration.Task> all = Enumeration.pairs(clean, singles, distinct, seed);
+                    int planned = all.size();
+                    int from = Math.min(first, planned);
+                    List<Enumeration.Task> tasks = all.subList(from, count == null ? planned : (int) Math.min(planned, (long) from + count));
                     Duration limit = pairMinutes == null ? null : Duration.ofMillis((long) (pairMinutes * 60_000));
-                    outcomes.addAll(timed(out, "pairs of " + planned, () -> enumeration.all(tasks, limit)));
+                    outcomes.addAll(timed(out, "pairs of " + planned + " from " + from, () -> enumeration.all(tasks, limit)));
                 }
             }
             books = enumeration.books();
@@ -170,7 +177,7 @@ public final class PointsCommand implements Callable<Integer> {
         long began = System.nanoTime();
         List<Outcome> outcomes = step.run();
         out.printf(
-                "%-18s %6d trials, %d do not hold, %.1f s%n", what, outcomes.size(), outcomes.stream().filter(one -> !one.holds()).count(),
+                "%-24s %6d trials, %d do not hold, %.1f s%n", what, outcomes.size(), outcomes.stream().filter(one -> !one.holds()).count(),
                 (System.nanoTime() - began) / 1e9);
         out.flush();
         return outcomes;
