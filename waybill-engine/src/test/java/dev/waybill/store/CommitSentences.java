@@ -241,6 +241,46 @@ abstract class CommitSentences extends StoreSentences {
     }
 
     @Test
+    void aMoveThatTheStateMachineDoesNotHaveIsRefused() {
+        UUID node = lab().node();
+        for (EffectState from : EffectState.values()) {
+            for (EffectState to : EffectState.values()) {
+                Owned owned = lab().owned(node).dispatched("charge");
+                Move move = owned.move()
+                        .settle(owned.move().row("charge", 0, 1, from, to, null, null, OutputState.NONE))
+                        .block("b", 0, BlockRow.Kind.OUTPUT, "1");
+                assertTaken(owned, move, from.canMoveTo(to));
+            }
+        }
+    }
+
+    @Test
+    void onlyALostOutputIsSuppliedWithoutAMove() {
+        UUID node = lab().node();
+        for (EffectState state : EffectState.values()) {
+            for (OutputState output : OutputState.values()) {
+                Owned owned = lab().owned(node).dispatched("charge");
+                boolean supplies = output == OutputState.SAVED && (state == EffectState.COMMITTED || state == EffectState.VERIFIED);
+                assertTaken(owned, owned.move().settle(owned.move().row("charge", 0, 1, state, state, null, null, output)), supplies);
+            }
+        }
+    }
+
+    /** A store may refuse the member or the whole batch; of what it refuses nothing is there. */
+    private static void assertTaken(Owned owned, Move move, boolean expected) {
+        boolean taken;
+        try {
+            taken = !(owned.commit(move) instanceof CommitAnswer.Conflict);
+        } catch (StoreException refused) {
+            taken = false;
+        }
+        assertThat(taken).as(move.commit().settles().toString()).isEqualTo(expected);
+        InstanceSnapshot now = owned.load();
+        assertThat(now.journal()).hasSize(expected ? 1 : 0);
+        assertThat(now.rows()).hasSize(expected ? move.commit().rows().size() : 0);
+    }
+
+    @Test
     void anEmptyBatchIsAnsweredWithNothing() {
         assertThat(store().commit(lab().node(), List.of(), false)).isEmpty();
         assertThat(store().start(lab().node(), List.of())).isEmpty();

@@ -22,6 +22,7 @@ import dev.waybill.store.SequenceStore;
 import dev.waybill.store.Start;
 import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
+import dev.waybill.store.StoreException;
 import dev.waybill.store.TextRule;
 import java.time.Duration;
 import java.time.Instant;
@@ -326,6 +327,9 @@ public final class MemoryStore implements Store {
         if (conflict == null && send) {
             conflict = conflict(instance, commit.intents());
         }
+        if (conflict == null) {
+            conflict = MemoryInstance.unlawful(commit.settles());
+        }
         if (conflict != null) {
             return new CommitAnswer.Conflict(conflict);
         }
@@ -421,6 +425,10 @@ public final class MemoryStore implements Store {
     }
 
     private OutsideAnswer outside(OutsideMove move, Instant now) {
+        String unlawful = MemoryInstance.unlawful(move.journal());
+        if (unlawful != null) {
+            throw new StoreException("the journal refuses a row", new IllegalStateException(unlawful));
+        }
         MemoryInstance instance = instances.get(move.instance());
         if (instance == null) {
             return new OutsideAnswer.NotFound();

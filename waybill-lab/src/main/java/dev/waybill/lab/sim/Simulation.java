@@ -102,7 +102,7 @@ public final class Simulation {
      * On a thread of its own that is then thrown away: virtual threads of killed engines stay mounted nowhere for ever, and a thread that
      * carried them was seen to wait for a monitor that it held itself (JDK 25).
      */
-    private static <T> T alone(Supplier<T> work) {
+    static <T> T alone(Supplier<T> work) {
         CompletableFuture<T> done = new CompletableFuture<>();
         Thread.ofPlatform().name("waybill-simulation").daemon(true).start(() -> {
             try {
