@@ -315,7 +315,7 @@ final class Reference {
         for (int i = 0; i < items.size(); i++) {
             Place iteration = place.iteration(path, i);
             Instant begun = story.beginUnder(iteration.prefix);
-            if (failure != null && !failure.outside && begun != null && begun.isAfter(failure.at)) {
+            if (failure != null && !failure.outside && begun != null && begun.isAfter(failure.at) && !story.beginHidden(iteration.prefix)) {
                 finding(Kind.ORDER, path, iteration.prefix + " began at " + begun + ", after " + failure.path + " had failed");
             }
             if (failure != null && begun == null) {

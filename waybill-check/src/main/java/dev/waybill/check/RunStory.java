@@ -7,6 +7,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
@@ -117,6 +118,14 @@ final class RunStory {
                 .filter(java.util.Objects::nonNull)
                 .min(Comparator.naturalOrder())
                 .orElse(null);
+    }
+
+    /** Whether what is first heard under the prefix only ends something: the row of a call without a receipt says nothing of when it began. */
+    boolean beginHidden(String prefix) {
+        Instant begin = beginUnder(prefix);
+        return rows.subMap(prefix, prefix + '\uffff').values().stream()
+                .map(List::getFirst)
+                .anyMatch(row -> row.at().equals(begin) && Set.of("output", "error", "retry").contains(row.kind()));
     }
 
     /** What the reference interpreter makes of the rows; worked out once. */

@@ -23,7 +23,9 @@ import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -50,7 +52,8 @@ public final class EngineRuntime implements AutoCloseable {
     private final Batcher<Start, StartAnswer> keyedStarter;
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private final Meter meter;
-    private volatile boolean closing;
+    private final AtomicBoolean closing = new AtomicBoolean();
+    private final CountDownLatch closed = new CountDownLatch(1);
 
     /**
      * @param host          clock, threads and waits: {@link Host#SYSTEM} unless this is a simulation
@@ -249,7 +252,7 @@ public final class EngineRuntime implements AutoCloseable {
     }
 
     public boolean ready() {
-        return !closing && node.alive();
+        return !closing.get() && node.alive();
     }
 
     /** This process start's id in the list of nodes. */
@@ -260,17 +263,30 @@ public final class EngineRuntime implements AutoCloseable {
 
     @Override
     public void close() {
-        if (closing) {
+        if (!closing.compareAndSet(false, true)) {
+            awaitClosed();
             return;
         }
-        closing = true;
-        starter.close();
-        keyedStarter.close();
-        scheduler.drain(options.drain());
-        scheduler.close();
-        lateTruth.close();
-        committer.close();
-        recorder.close();
-        node.close();
+        try {
+            starter.close();
+            keyedStarter.close();
+            scheduler.drain(options.drain());
+            scheduler.close();
+            lateTruth.close();
+            committer.close();
+            recorder.close();
+            node.close();
+        } finally {
+            closed.countDown();
+        }
+    }
+
+    /** Who closes after this one finds everything settled, too: the process may end. */
+    private void awaitClosed() {
+        try {
+            host.await(closed, Long.MAX_VALUE);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 }

@@ -23,6 +23,7 @@ import dev.waybill.store.CommitAnswer.IntentAnswer;
 import dev.waybill.store.CommitAnswer.ReleaseAnswer;
 import dev.waybill.store.InstanceSnapshot;
 import dev.waybill.store.InvariantRows;
+import dev.waybill.store.JournalRow;
 import dev.waybill.store.ReceiptRow;
 import dev.waybill.store.Release;
 import dev.waybill.store.StoreException;
@@ -62,6 +63,7 @@ final class Turn implements Runnable {
     private final Mailbox mailbox;
     private final Map<String, Call> inFlight = new HashMap<>();
     private final Verifiers verifiers;
+    private final Holds holds;
     private final StepStart starting;
 
     private final CountDownLatch over = new CountDownLatch(1);
@@ -77,11 +79,12 @@ final class Turn implements Runnable {
         this.key = snapshot.instance().key();
         this.calls = new Calls(engine, key);
         this.verifiers = new Verifiers(engine);
+        this.holds = new Holds(engine);
         this.loaded = loaded;
         this.invariants = new Invariants(loaded.invariants(), loaded.stepIds());
         this.wall = wall;
         this.mailbox = new Mailbox(engine.host());
-        this.starting = new StepStart(engine, key, calls, verifiers, invariants, inFlight, this::report);
+        this.starting = new StepStart(engine, key, calls, verifiers, invariants, holds, inFlight, this::report);
         this.state = read(snapshot);
         this.draft = new Draft(engine.ids().get(), state);
     }
@@ -150,13 +153,14 @@ final class Turn implements Runnable {
         }
     }
 
-    /** What a dead claim dispatched is unknown; what this claim dispatched is in flight here. */
+    /**
+     * What is dispatched and not in flight here is unknown: a dead claim dispatched it, or this one did and the database has lost what
+     * came of it (it went back to a time when this node held the run).
+     */
     private void recover() {
         for (List<Attempt> attempts : state.allEffects()) {
             for (Attempt attempt : attempts) {
-                if (attempt.state() == EffectState.DISPATCHED
-                        && !attempt.receipt.claim().equals(state.claim)
-                        && !inFlight.containsKey(attempt.receipt.path())) {
+                if (attempt.state() == EffectState.DISPATCHED && !inFlight.containsKey(attempt.receipt.path())) {
                     draft.settle(Settlement.crashed(attempt, draft.transitionId, state.claim));
                     draft.events.add(Events.effectUnknown(key, attempt.receipt, "crash"));
                     engine.meter().count("waybill_effects_total", 1, "state", "unknown", "kind", attempt.receipt.kind().wire());
@@ -183,6 +187,13 @@ final class Turn implements Runnable {
         List<Opened> intents = new ArrayList<>();
         boolean again = false;
         if (!stopping) {
+            if (!decision.repeats.isEmpty()) {
+                for (JournalRow off : decision.repeats) {
+                    draft.settle(off);
+                    draft.events.add(Settlement.resolved(state, off));
+                }
+                return true;
+            }
             for (Ready ready : decision.ready) {
                 again |= starting.begin(draft, ready, intents);
             }
@@ -270,6 +281,7 @@ final class Turn implements Runnable {
                     engine.lateTruth().record(key, ready, attempt == null ? key.id() : attempt.receipt.id(), outcome);
                     return;
                 }
+                holds.heard(key, current, now.receipt.id(), outcome);
                 Settlement.into(draft, current, now, outcome, engine, "engine");
             }
             case Result.Read(Outcome outcome) -> PureSettlement.read(draft, current, outcome, engine.random());

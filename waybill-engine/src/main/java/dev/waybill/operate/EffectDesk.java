@@ -72,15 +72,19 @@ public final class EffectDesk implements Effects {
         RunInspection inspection = engine.inspect(key);
         InstanceSnapshot snapshot = inspection == null ? null : inspection.snapshot();
         Instant now = snapshot == null ? effect.since() : snapshot.databaseNow();
+        List<JournalRow> journal = store.queries().journal(key, receipt.path(), receipt.attempt());
+        String providerReceiptId =
+                journal.stream().map(JournalRow::providerReceiptId).filter(java.util.Objects::nonNull).reduce((_, later) -> later).orElse(null);
         return new EffectCase(
                 effect,
-                store.queries().journal(key, receipt.path(), receipt.attempt()),
+                journal,
                 store.queries().evidence(key, receipt.path(), receipt.attempt()),
                 attempts,
                 snapshot == null ? null : runs.view(snapshot.instance()),
                 inspection == null || effect.state() != EffectState.UNKNOWN
                         ? null
                         : inspection.healing().stream().filter(step -> step.path().equals(receipt.path())).findFirst().orElse(null),
+                inspection == null ? null : inspection.contract(receipt, providerReceiptId),
                 quiet(receipt, now),
                 now);
     }

@@ -11,7 +11,9 @@ import dev.waybill.test.Match;
 import dev.waybill.test.Rule;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -329,6 +331,33 @@ class ControlFlowTest {
         try (EngineLab lab = EngineLab.memory()) {
             org.assertj.core.api.Assertions.assertThatThrownBy(() -> lab.sequence("x", "[{'type':'step','id':'s','handler':'nobody'}]"))
                     .isInstanceOfSatisfying(dev.waybill.model.WaybillException.class, e -> assertThat(e.status()).isEqualTo(422));
+        }
+    }
+
+    @Test
+    void anItemWhoseCallIsOutEndsBeforeTheFailureOfAnotherIsCaught() {
+        java.util.concurrent.CountDownLatch begun = new java.util.concurrent.CountDownLatch(1);
+        try (EngineLab lab = EngineLab.memory()) {
+            java.util.concurrent.atomic.AtomicReference<UUID> run = new java.util.concurrent.atomic.AtomicReference<>();
+            java.util.concurrent.atomic.AtomicBoolean caughtEarly = new java.util.concurrent.atomic.AtomicBoolean();
+            lab.handler("item", dev.waybill.handler.Handlers.pure(Map.class, Object.class, in -> {
+                if (in.get("i").equals(0)) {
+                    begun.await();
+                    throw new IllegalStateException("no such item");
+                }
+                begun.countDown();
+                // Neither row nor receipt says that this item has begun; it goes on until the other one's failure is durable.
+                Awaitility.await().atMost(EngineLab.PATIENCE).until(() -> run.get() != null && lab.rows(run.get()).contains("e[0]/s ERROR"));
+                caughtEarly.set(lab.rows(run.get()).stream().anyMatch(row -> row.startsWith("caught")));
+                return Map.of();
+            }));
+            lab.sequence("each", "[{'type':'try_catch','id':'t','try_block':[{'type':'for_each','id':'e','collection':'= [0,1]','concurrency':2,"
+                    + "'body':[{'type':'step','id':'s','handler':'item','params':{'i':'{{ item }}'}}]}],"
+                    + "'catch_block':[{'type':'step','id':'caught','handler':'noop'}]}]");
+            run.set(lab.start("each", "{}"));
+            assertThat(lab.await(run.get()).state()).isEqualTo(InstanceState.COMPLETED);
+            assertThat(lab.rows(run.get())).contains("e[1]/s OUTPUT", "caught OUTPUT");
+            assertThat(caughtEarly).isFalse();
         }
     }
 }

@@ -338,4 +338,29 @@ class UnknownOutcomeTest {
             assertThat(flag.join()).as("interrupted still when its answer is stored: its connections would be closed under it").isFalse();
         }
     }
+
+    @Test
+    void whoClosesAnEngineThatIsClosingWaitsForItsCallsToo() throws InterruptedException {
+        java.util.concurrent.CountDownLatch called = new java.util.concurrent.CountDownLatch(1);
+        java.util.concurrent.CountDownLatch go = new java.util.concurrent.CountDownLatch(1);
+        try (EngineLab lab = EngineLab.memory().handler("slow", Handlers.effect(Object.class, Object.class, (in, call) -> {
+            called.countDown();
+            go.await();
+            return java.util.Map.of();
+        }))) {
+            lab.sequence("pay", "[{'type':'step','id':'s','handler':'slow','timeout':20000}]");
+            UUID id = lab.start("pay", "{}");
+            called.await();
+            Thread first = Thread.ofPlatform().start(lab.engine()::close);
+            org.awaitility.Awaitility.await().until(() -> !lab.engine().ready());
+            Thread second = Thread.ofPlatform().start(lab.engine()::close);
+            org.awaitility.Awaitility.await().until(() -> second.getState() != Thread.State.RUNNABLE);
+            assertThat(second.getState()).isNotEqualTo(Thread.State.TERMINATED);
+            go.countDown();
+            second.join();
+            first.join();
+            assertThat(lab.restart().runs().await("default", id, EngineLab.PATIENCE).state()).isEqualTo(InstanceState.COMPLETED);
+            assertThat(lab.states(id)).containsExactly("s#0 committed");
+        }
+    }
 }

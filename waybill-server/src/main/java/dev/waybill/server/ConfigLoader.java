@@ -1,6 +1,9 @@
 package dev.waybill.server;
 
 import dev.waybill.EngineOptions;
+import dev.waybill.definition.Destinations;
+import dev.waybill.json.Json;
+import dev.waybill.model.WaybillException;
 import dev.waybill.recorder.Flights;
 import dev.waybill.server.ServerConfig.Invalid;
 import java.io.IOException;
@@ -37,7 +40,7 @@ public final class ConfigLoader {
     private static final List<String> SETTINGS = List.of(
             "host", "port", "store", "insecure", "node_dir", "recorder_dir", "recorder_bytes", "node_name", "drain", "lease", "allow_addresses", "restored",
             "accept_commit_loss", "pool");
-    private static final List<String> FILE_ONLY = List.of("api_keys", "secrets", "tenant_secrets");
+    private static final List<String> FILE_ONLY = List.of("api_keys", "secrets", "tenant_secrets", "destinations");
     /** Variables that are not settings of the server: the client's, the launcher's, and those with their own handling below. */
     private static final List<String> OTHER_VARIABLES = List.of(
             "WAYBILL_CONFIG", "WAYBILL_API_KEY", "WAYBILL_ALLOW_ADDRESS", "WAYBILL_URL", "WAYBILL_TENANT", "WAYBILL_JAVA_HOME",
@@ -52,6 +55,8 @@ public final class ConfigLoader {
     private final Map<String, Found> found = new HashMap<>();
     private final List<ApiKeys.Key> keys = new ArrayList<>();
     private final Map<String, Map<String, String>> secrets = new TreeMap<>();
+
+    private Destinations destinations = Destinations.NONE;
 
     private ConfigLoader() {}
 
@@ -101,6 +106,7 @@ public final class ConfigLoader {
             } else {
                 switch (name) {
                     case "api_keys" -> readKeys(entry.getValue(), where);
+                    case "destinations" -> readDestinations(entry.getValue(), where);
                     case "secrets" -> readSecrets("", entry.getValue(), where);
                     case "tenant_secrets" -> {
                         mapping(entry.getValue(), where);
@@ -139,6 +145,14 @@ public final class ConfigLoader {
                 }
                 keys.add(new ApiKeys.Key(name, tenant, digest));
             }
+        }
+    }
+
+    private void readDestinations(JsonNode list, String where) {
+        try {
+            destinations = Destinations.ofNode(Json.parse(list.toString()));
+        } catch (WaybillException e) {
+            throw new Invalid(where + ": " + e.getMessage());
         }
     }
 
@@ -188,7 +202,8 @@ public final class ConfigLoader {
                 addresses(),
                 flag("restored"),
                 flag("accept_commit_loss"),
-                found.containsKey("pool") ? number("pool", 0, 2, 1_000) : null);
+                found.containsKey("pool") ? number("pool", 0, 2, 1_000) : null,
+                destinations);
     }
 
     private ServerConfig.Recorder recorder() {

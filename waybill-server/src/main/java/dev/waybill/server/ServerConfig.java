@@ -1,5 +1,6 @@
 package dev.waybill.server;
 
+import dev.waybill.definition.Destinations;
 import dev.waybill.json.SecretSource;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -27,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  * @param restored         the database came back from a backup: unfinished runs are paused until {@code store accept}
  * @param acceptCommitLoss go on although the database may lose answered commits
  * @param pool             PostgreSQL connections for reads and outside moves; null: a restart after a kill on PostgreSQL waits for the lease
+ * @param destinations     what this node knows of destinations; all nodes of one store should be told the same
  */
 public record ServerConfig(
         String host,
@@ -43,7 +45,8 @@ public record ServerConfig(
         List<String> allowAddresses,
         boolean restored,
         boolean acceptCommitLoss,
-        @Nullable Integer pool) {
+        @Nullable Integer pool,
+        Destinations destinations) {
 
     /**
      * @param folder null: beside the SQLite file, else in the node directory

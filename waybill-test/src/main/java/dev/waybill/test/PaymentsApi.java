@@ -18,9 +18,12 @@ import tools.jackson.databind.node.ObjectNode;
 /**
  * "Acme Pay", as a sane provider would be: {@code POST /charges} and {@code /shipments} book, a POST, PUT, PATCH or DELETE anywhere else is
  * an operation that books too, {@code GET PATH?key=} and {@code ?order=} look up {@code {count, items}}, {@code GET PATH/ID} one of them,
- * {@code GET /health}. A {@code card} that contains "declined" is refused with 402.
+ * {@code GET /health}. A {@code card} that contains "declined" is refused with 402. {@code POST /transfers} is another house, "Acme Bank":
+ * it books, knows no keys, and shows nothing to anybody.
  */
 final class PaymentsApi {
+    private static final String BANK = "/transfers";
+
     private final boolean honoursKeys;
     private final List<Booking> bookings = new ArrayList<>();
     private final Map<String, Integer> numbers = new HashMap<>();
@@ -91,7 +94,7 @@ final class PaymentsApi {
         if (delivery.method().equals("GET") || delivery.method().equals("HEAD")) {
             return read(delivery);
         }
-        String key = honoursKeys ? delivery.idempotencyKey() : null;
+        String key = honoursKeys && !delivery.path().equals(BANK) ? delivery.idempotencyKey() : null;
         if (key == null) {
             return write(delivery);
         }
@@ -119,6 +122,7 @@ final class PaymentsApi {
                         : book(delivery, "ch", "succeeded", 201);
             }
             case "/shipments" -> book(delivery, "lb", "booked", 201);
+            case BANK -> book(delivery, "tr", "done", 201);
             default -> book(delivery, "op", "done", 200);
         };
     }
@@ -144,6 +148,9 @@ final class PaymentsApi {
     private Answer read(Delivery delivery) {
         if (delivery.path().equals("/health")) {
             return Answer.of(200, Json.MAPPER.createObjectNode().put("status", "ok"));
+        }
+        if (delivery.path().startsWith(BANK)) {
+            return Answer.refusal(404, "no_such_service", "transfers are not shown; they are on the statement");
         }
         String key = delivery.query("key");
         String order = delivery.query("order");

@@ -7,6 +7,8 @@ import dev.waybill.store.Commit;
 import dev.waybill.store.CommitAnswer;
 import dev.waybill.store.CommitAnswer.IntentAnswer;
 import dev.waybill.store.CommitAnswer.ReleaseAnswer;
+import dev.waybill.store.DestinationHolds;
+import dev.waybill.store.AuditRow;
 import dev.waybill.store.Durability;
 import dev.waybill.store.Event;
 import dev.waybill.store.InstanceSnapshot;
@@ -73,6 +75,7 @@ public final class MemoryStore implements Store {
     private final List<Queries.Change> changes = new ArrayList<>();
     private final List<MemoryQueries.Audited> audit = new ArrayList<>();
     private final MemorySequences sequences;
+    private final MemoryHolds holds;
     private final MemoryQueries queries;
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private Instant newest = Instant.EPOCH;
@@ -88,6 +91,17 @@ public final class MemoryStore implements Store {
         this.clock = clock;
         this.faults = faults;
         this.sequences = new MemorySequences(lock, this::now);
+        this.holds = new MemoryHolds(lock, this::now, new MemoryHolds.Outbox() {
+            @Override
+            public void tell(InstanceKey at, Event event, Instant now) {
+                publish(at, List.of(event), now);
+            }
+
+            @Override
+            public void audit(String tenant, AuditRow row, Instant now) {
+                audit.add(new MemoryQueries.Audited(tenant, new Queries.AuditEntry(now, row)));
+            }
+        });
         this.queries = new MemoryQueries(lock, instances, changes, audit, nodes);
     }
 
@@ -394,9 +408,12 @@ public final class MemoryStore implements Store {
     }
 
     private void publish(MemoryInstance instance, List<Event> events, Instant now) {
+        publish(instance.start.instance(), events, now);
+    }
+
+    private void publish(InstanceKey at, List<Event> events, Instant now) {
         for (Event event : events) {
-            changes.add(new Queries.Change(
-                    Integer.toString(changes.size() + 1), instance.start.instance(), event.type(), event.payload(), event.subject(), now));
+            changes.add(new Queries.Change(Integer.toString(changes.size() + 1), at, event.type(), event.payload(), event.subject(), now));
         }
     }
 
@@ -545,6 +562,11 @@ public final class MemoryStore implements Store {
     @Override
     public SequenceStore sequences() {
         return sequences;
+    }
+
+    @Override
+    public DestinationHolds holds() {
+        return holds;
     }
 
     @Override

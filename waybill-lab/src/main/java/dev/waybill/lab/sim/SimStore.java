@@ -159,7 +159,11 @@ final class SimStore implements InvocationHandler {
             throw unclear(verb);
         }
         if (before) {
+            int history = cluster.history();
             fall(kind, nanos, verb + " before it is done");
+            if (history != cluster.history()) { // it was on its way to a server that is gone
+                throw writes ? unclear(verb) : new StoreException("no answer to " + verb, new IllegalStateException("simulated"));
+            }
         }
         Object answer = done(verb, method, arguments);
         if (!before) {

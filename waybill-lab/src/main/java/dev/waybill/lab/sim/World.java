@@ -336,8 +336,9 @@ final class World {
     }
 
     /**
-     * The rest of a turn that a monitor cut short. Only one that another simulation holds for a moment can (a cache of a library): nobody
-     * waits while it holds one of the engine's. So this thread goes on before any other, as if nothing had been.
+     * The rest of a turn that a lock cut short which somebody outside this world holds for a moment: another simulation or the JDK's own
+     * threads, in a cache of the JDK. Nobody here waits while it holds one of the engine's. So this thread goes on before any other, as
+     * if nothing had been. It is neither parked nor among the ready then: blocked, or on its way to us from the thread that unblocked it.
      */
     private @Nullable Runnable held(SimThread owner) {
         if (!ready.isEmpty() && ready.getLast().owner == owner) {
@@ -345,17 +346,24 @@ final class World {
         }
         Thread thread = owner.thread;
         long patience = System.nanoTime() + MONITOR_PATIENCE_NANOS;
-        while (thread != null && (thread.getState() == Thread.State.BLOCKED || !foreign.isEmpty())) {
+        while (thread != null && (!foreign.isEmpty() || cutShort(thread))) {
             Task again = foreign.poll();
-            if (again != null) {
+            if (again != null && again.owner == owner) {
                 return again.continuation;
             }
-            if (System.nanoTime() > patience) {
+            if (again != null) {
+                ready.add(again);
+            } else if (System.nanoTime() > patience) {
                 throw new IllegalStateException(thread.getName() + " waits for a monitor that a waiting thread holds");
             }
             Thread.onSpinWait();
         }
         return null;
+    }
+
+    private static boolean cutShort(Thread thread) {
+        Thread.State state = thread.getState();
+        return state == Thread.State.BLOCKED || state == Thread.State.RUNNABLE;
     }
 
     private void wakeReady() {

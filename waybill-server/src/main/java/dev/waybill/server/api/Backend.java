@@ -2,6 +2,7 @@ package dev.waybill.server.api;
 
 import dev.waybill.Waybill;
 import dev.waybill.operate.Effects;
+import dev.waybill.operate.HeldDestinations;
 import dev.waybill.operate.Runs;
 import dev.waybill.operate.Sequences;
 import dev.waybill.store.Durability;
@@ -14,6 +15,7 @@ public record Backend(
         Sequences sequences,
         Runs runs,
         Effects effects,
+        HeldDestinations destinations,
         Queries queries,
         String store,
         Durability durability,
@@ -22,7 +24,7 @@ public record Backend(
 
     public static Backend of(Waybill engine) {
         return new Backend(
-                engine.sequences(), engine.runs(), engine.effects(), engine.queries(), engine.storeDescription(),
+                engine.sequences(), engine.runs(), engine.effects(), engine.destinations(), engine.queries(), engine.storeDescription(),
                 engine.durability(), engine::ready, engine::onChange);
     }
 }

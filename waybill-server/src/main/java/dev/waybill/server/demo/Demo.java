@@ -122,13 +122,15 @@ public final class Demo {
         List<String> differences = new ArrayList<>();
         try (WaybillAct waybill = new WaybillAct(scene, stage, show);
                 PlainAct noRetry = new PlainAct(Strategy.NO_RETRY, scene, show);
-                PlainAct retry = new PlainAct(Strategy.RETRY, scene, show)) {
+                PlainAct retry = new PlainAct(Strategy.RETRY, scene, show);
+                PlainAct retryWithKey = new PlainAct(Strategy.RETRY_KEY, scene, show)) {
             waybill.placeOrders();
             waybill.killAndRestart();
             show.gap();
-            show.note("the same five orders without Waybill, each against an Acme Pay of its own");
+            show.note("the same five orders without Waybill, each against an Acme Pay and an Acme Bank of its own");
             noRetry.play();
             retry.play();
+            retryWithKey.play();
             show.gap();
             waybill.operate();
             differences.addAll(waybill.differences());
@@ -156,20 +158,21 @@ public final class Demo {
         differences.forEach(document.putArray("differences")::add);
         differences.forEach(difference -> show.plain(show.bad("NOT AS EXPECTED  ") + difference));
         if (differences.isEmpty()) {
+            show.plain(show.dim("Acme Pay honours idempotency keys; Acme Bank, which takes the money of order-D, knows none and shows no record"));
             show.plain("every row was run for real and counted from its provider's ledger; all as expected");
         }
         return differences.isEmpty();
     }
 
     private void draw(Map<Strategy, Tally> tallies) {
-        StringBuilder head = new StringBuilder(String.format("%-10s", "strategy"));
+        StringBuilder head = new StringBuilder(String.format("%-13s", "strategy"));
         for (Fate fate : Fate.values()) {
             head.append(String.format("%-12s", fate.title()));
         }
-        show.plain(show.dim(" ".repeat(10) + String.format("%-60s", "charges in the provider's ledger (sends)") + "what became of the orders"));
+        show.plain(show.dim(" ".repeat(13) + String.format("%-60s", "charges in the provider's ledger (sends)") + "what became of the orders"));
         show.plain(show.dim(head.toString().stripTrailing()));
         tallies.forEach((strategy, tally) -> {
-            StringBuilder row = new StringBuilder(String.format("%-10s", strategy.title()));
+            StringBuilder row = new StringBuilder(String.format("%-13s", strategy.title()));
             for (Fate fate : Fate.values()) {
                 Tally.Count count = tally.get(fate);
                 String cell = String.format("%-12s", count);

@@ -9,7 +9,7 @@ public enum KillAt {
     PREPARED(Point.BEFORE_INTENT, "before its intent was stored"),
     DISPATCHED(Point.AFTER_INTENT, "after its intent was stored, before the first byte left"),
     /** The provider's ledger says when: the process itself knows nothing of it. */
-    BOOKED(null, "while Acme Pay was answering"),
+    BOOKED(null, "while Acme Bank was answering"),
     COMMITTED(Point.BEFORE_SETTLE, "with the answer in memory, before it was stored"),
     OUTPUT(Point.AFTER_SETTLE, "after the answer was stored");
 

@@ -1,94 +1,57 @@
 package dev.waybill.server.demo;
 
 import dev.waybill.json.Json;
+import dev.waybill.test.Ledger;
+import dev.waybill.test.LedgerEntry;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.URI;
-import java.net.URLEncoder;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
-import java.nio.charset.StandardCharsets;
-import java.time.Duration;
-import java.time.Instant;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
 
-/** A person at the queue: opens each case, asks the provider's record, decides with what was found. Knows nothing of the script. */
+/** A person at the queue, for what cannot be asked: they have Acme Bank's statement of the day, and know nothing of the script. */
 final class Operator {
     private static final String EFFECTS = "/api/v1/effects/";
-    private static final long LOOK_AGAIN_MILLIS = 200;
 
     private final Stage.Api api;
     private final Show show;
-    private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    private final Scene scene;
     private final ArrayNode resolutions = Json.NODES.arrayNode();
 
-    Operator(Stage.Api api, Show show) {
+    Operator(Stage.Api api, Show show, Scene scene) {
         this.api = api;
         this.show = show;
+        this.scene = scene;
     }
 
     ArrayNode resolutions() {
         return resolutions;
     }
 
-    /** One case, as the operator has it before them. */
-    private record Case(String id, String run, String name, JsonNode file) {
-        static Case open(Stage.Api api, JsonNode listed) {
-            JsonNode file = api.get(EFFECTS + WaybillAct.text(listed, "effect_id"));
-            return new Case(
-                    WaybillAct.text(file, "effect_id"), WaybillAct.text(file, "instance_id"), file.path("labels").path("order").asString(""), file);
-        }
-
-        String shortId() {
-            return id.substring(0, 8);
-        }
-
-        /** Where the provider's own record of this request can be asked for. */
-        String record() {
-            JsonNode request = file.path("request");
-            String key = request.path("headers").path(Order.KEY_HEADER).asString("");
-            return request.path("url").asString("") + "?key=" + URLEncoder.encode(key, StandardCharsets.UTF_8);
-        }
-
-        Instant quietAt() {
-            return Instant.parse(WaybillAct.text(file, "quiet_at"));
-        }
-    }
-
     void workOff(List<JsonNode> queue) {
         command("effects list --state unknown");
+        List<JsonNode> cases = new ArrayList<>();
         for (JsonNode effect : queue) {
+            JsonNode file = api.get(EFFECTS + WaybillAct.text(effect, "effect_id"));
+            boolean heals = file.path("healing").path("verifier").asBoolean(false);
             show.note(String.format(
-                    Locale.ROOT, "%s  %-8s %-7s %-11s %3d s   %s", WaybillAct.text(effect, "effect_id").substring(0, 8),
+                    Locale.ROOT, "%s  %-8s %-7s %-11s %3d s   %s%s", WaybillAct.text(effect, "effect_id").substring(0, 8),
                     effect.path("labels").path("order").asString(""), WaybillAct.text(effect, "block_id"),
-                    effect.path("labels").path("amount").asString(""), effect.path("age_seconds").asLong(0), WaybillAct.reason(effect)));
-        }
-        List<Case> notFound = new ArrayList<>();
-        for (JsonNode effect : queue) {
-            command("effects show " + WaybillAct.text(effect, "effect_id").substring(0, 8));
-            Case one = Case.open(api, effect);
-            JsonNode record = ask(one);
-            if (record == null) {
-                notFound.add(one);
-            } else {
-                found(one, record);
+                    effect.path("labels").path("amount").asString(""), effect.path("age_seconds").asLong(0), WaybillAct.reason(effect),
+                    heals ? "   " + show.dim("its verifier is at it") : ""));
+            if (!heals) {
+                cases.add(file);
             }
         }
-        for (Case one : notFound) {
-            JsonNode record = awaitQuiet(one) ? ask(one) : null;
-            if (record == null) {
-                absent(one);
-            } else {
-                found(one, record);
-            }
+        if (!cases.isEmpty()) {
+            Path statement = statement();
+            show.note("  Acme Bank cannot be asked; its statement of the day: " + statement.getFileName());
+            cases.forEach(one -> fromStatement(one, statement));
         }
     }
 
@@ -96,81 +59,58 @@ final class Operator {
         show.note(show.dim("$ ./waybill " + arguments));
     }
 
-    /** @return what the provider has under the key of this request, or null */
-    private @Nullable JsonNode ask(Case one) {
-        String url = one.record();
+    /** Acme Bank's file, as it comes at the end of a day: every transfer it has booked, from its own ledger. */
+    private Path statement() {
+        List<String> lines = new ArrayList<>(List.of("booked_at,transaction,reference,amount,currency"));
+        for (LedgerEntry entry : Ledger.read(scene.ledger(Strategy.WAYBILL))) {
+            JsonNode booked = entry.answer();
+            if (entry.kind() == LedgerEntry.Kind.APPLY && entry.path().equals(Order.TRANSFERS) && booked != null) {
+                lines.add(String.join(
+                        ",", entry.at().toString(), WaybillAct.text(booked, "id"), WaybillAct.text(booked, "order"),
+                        WaybillAct.text(booked, "amount"), WaybillAct.text(booked, "currency")));
+            }
+        }
         try {
-            HttpResponse<byte[]> response = http.send(
-                    HttpRequest.newBuilder(URI.create(url)).timeout(Duration.ofSeconds(30)).build(), HttpResponse.BodyHandlers.ofByteArray());
-            JsonNode items = Json.parse(response.body()).path("items");
-            JsonNode record = items.isEmpty() ? null : items.get(0);
-            show.note("  Acme Pay, " + URI.create(url).getPath() + "?" + URI.create(url).getQuery() + ":  "
-                    + (record == null ? "nothing" : WaybillAct.text(record, "id") + " " + WaybillAct.text(record, "status")));
-            return record;
+            return Files.write(scene.file("acme-bank-statement.csv"), lines);
         } catch (IOException e) {
-            throw new UncheckedIOException("Acme Pay does not show its record", e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException("interrupted while asking Acme Pay", e);
+            throw new UncheckedIOException("cannot write the statement", e);
         }
     }
 
-    private void found(Case one, JsonNode record) {
-        String id = WaybillAct.text(record, "id");
-        String note = "Acme Pay's record: " + id + " " + WaybillAct.text(record, "status");
-        command("effects resolve " + one.shortId() + " --committed --provider-id " + id + " --note \"" + note + "\"");
-        ObjectNode body = Json.NODES.objectNode().put("state", "committed").put("provider_receipt_id", id);
-        body.putObject("evidence").put("note", note).put("link", one.record());
-        resolve(one, body, "record " + id + " found");
+    private static List<String> lines(Path statement) {
+        try {
+            return Files.readAllLines(statement);
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot read " + statement, e);
+        }
     }
 
-    private void absent(Case one) {
-        String note = "searched Acme Pay by key after it was quiet: nothing";
-        command("effects resolve " + one.shortId() + " --abandoned --resend --note \"" + note + "\"");
-        ObjectNode body = Json.NODES.objectNode().put("state", "abandoned").put("then", "resend");
-        body.putObject("evidence").put("note", note).put("link", one.record());
-        resolve(one, body, "nothing found, sent once more");
-    }
-
-    private void resolve(Case one, ObjectNode body, String why) {
-        JsonNode resolved = api.post(EFFECTS + one.id + "/resolve", body);
-        JsonNode run = WaybillAct.settled(api, one.run, one.name);
-        var receipts = WaybillAct.receipts(api, one.run);
+    private void fromStatement(JsonNode file, Path statement) {
+        String id = WaybillAct.text(file, "effect_id");
+        String order = file.path("labels").path("order").asString("");
+        command("effects show " + id.substring(0, 8));
+        List<String> found = lines(statement).stream().filter(line -> List.of(line.split(",")).contains(order)).toList();
+        if (found.size() != 1) {
+            throw new IllegalStateException("the statement has " + found.size() + " lines for " + order + ", expected one");
+        }
+        String transaction = found.getFirst().split(",")[1];
+        String note = "Acme Bank's statement: " + found.getFirst();
+        show.note("  " + found.getFirst());
+        command("effects resolve " + id.substring(0, 8) + " --committed --provider-id " + transaction + " --note \"" + note + "\"");
+        ObjectNode body = Json.NODES.objectNode().put("state", "committed").put("provider_receipt_id", transaction);
+        body.putObject("evidence").put("note", note);
+        JsonNode resolved = api.post(EFFECTS + id + "/resolve", body);
+        String run = WaybillAct.text(file, "instance_id");
+        JsonNode ended = WaybillAct.settled(api, run, order);
+        var receipts = WaybillAct.receipts(api, run);
         JsonNode charge = receipts.getOrDefault("charge", Json.NODES.missingNode());
         JsonNode ship = receipts.getOrDefault("ship", Json.NODES.missingNode());
-        show.step(one.name + "  " + why + "   " + "charge " + show.state(WaybillAct.text(charge, "state")) + " "
-                + WaybillAct.text(charge, "provider_receipt_id") + "   " + "label " + show.state(WaybillAct.text(ship, "state")) + " "
-                + WaybillAct.text(ship, "provider_receipt_id") + "   " + WaybillAct.runState(run));
-        ObjectNode kept = resolutions.addObject().put("order", one.name).put("effect_id", one.id).put("block", WaybillAct.text(one.file, "block_id"));
+        show.step(order + "  " + transaction + " is on the statement   charge " + show.state(WaybillAct.text(charge, "state")) + " "
+                + WaybillAct.text(charge, "provider_receipt_id") + "   label " + show.state(WaybillAct.text(ship, "state")) + " "
+                + WaybillAct.text(ship, "provider_receipt_id") + "   " + WaybillAct.runState(ended));
+        ObjectNode kept = resolutions.addObject().put("order", order).put("effect_id", id).put("block", WaybillAct.text(file, "block_id"));
         kept.setAll(body);
         kept.set("receipt", resolved.path("state"));
-        kept.set("run", run.path("state"));
-    }
-
-    /**
-     * A packet of the first send may still be on its way: nothing found before it is quiet would prove nothing.
-     *
-     * @return whether there was something to wait for, so that the record must be asked again
-     */
-    private boolean awaitQuiet(Case one) {
-        if (one.file.path("quiet").asBoolean(false)) {
-            return false;
-        }
-        show.step(one.name + "  nothing found, but the first send may still arrive until " + one.quietAt().toString().substring(11, 19)
-                + " UTC: waiting until it is quiet");
-        long deadline = System.nanoTime() + Children.PATIENCE.toNanos();
-        while (!api.get(EFFECTS + one.id).path("quiet").asBoolean(false)) {
-            if (System.nanoTime() > deadline) {
-                throw new IllegalStateException("effect " + one.id + " does not become quiet");
-            }
-            try {
-                TimeUnit.MILLISECONDS.sleep(LOOK_AGAIN_MILLIS);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new IllegalStateException("interrupted while waiting for effect " + one.id, e);
-            }
-        }
-        show.step(one.name + "  quiet: what has not arrived by now never will");
-        return true;
+        kept.set("run", ended.path("state"));
     }
 }

@@ -44,7 +44,7 @@ final class PlainAct implements AutoCloseable {
     }
 
     private String title() {
-        return String.format("%-10s", strategy.title());
+        return String.format("%-13s", strategy.title());
     }
 
     private Child start(ProviderClient acme, @Nullable KillAt stopAt) {

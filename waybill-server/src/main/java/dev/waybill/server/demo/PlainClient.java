@@ -24,8 +24,9 @@ import tools.jackson.databind.node.ObjectNode;
 
 /**
  * What people write without an engine, as well as it can be written in one page: {@code STRATEGY PROVIDER_URL ORDERS_FILE JOURNAL_FILE
- * [KILL_AT]}. Both keep a journal on disk, forced at every line, and send the same keys. {@code retry} is the consumer of a work queue: an order is
- * taken until it is done, and errors, timeouts and 5xx are tried three times. {@code no_retry} marks an order as started and sends once.
+ * [KILL_AT]}. All keep a journal on disk, forced at every line. {@code retry} is the consumer of a work queue: an order is taken until it is
+ * done, and errors, timeouts and 5xx are tried three times; {@code retry_key} sends one key per order with it, as Acme Pay's documentation
+ * recommends. {@code no_retry} marks an order as started and sends once.
  */
 public final class PlainClient {
     private static final int TRIES = 3;
@@ -34,13 +35,15 @@ public final class PlainClient {
 
     private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     private final boolean retries;
+    private final boolean keys;
     private final String provider;
     private final FileChannel journal;
     private final Set<String> written;
     private final @Nullable KillAt killAt;
 
-    private PlainClient(boolean retries, String provider, Path journal, @Nullable KillAt killAt) throws IOException {
-        this.retries = retries;
+    private PlainClient(Strategy strategy, String provider, Path journal, @Nullable KillAt killAt) throws IOException {
+        this.retries = strategy.retries();
+        this.keys = strategy == Strategy.RETRY_KEY;
         this.provider = provider;
         this.written = new LinkedHashSet<>(Files.exists(journal) ? Files.readAllLines(journal) : List.of());
         this.journal = FileChannel.open(journal, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.APPEND);
@@ -50,7 +53,7 @@ public final class PlainClient {
     public static void main(String[] arguments) throws IOException, InterruptedException {
         Children.endWithStandardInput();
         PlainClient client = new PlainClient(
-                Strategy.valueOf(arguments[0]) == Strategy.RETRY, arguments[1], Path.of(arguments[3]),
+                Strategy.valueOf(arguments[0]), arguments[1], Path.of(arguments[3]),
                 arguments.length > 4 ? KillAt.valueOf(arguments[4]) : null);
         for (Order order : Order.read((ArrayNode) Json.parse(Files.readString(Path.of(arguments[2]))))) {
             client.take(order);
@@ -81,7 +84,7 @@ public final class PlainClient {
         }
         String charge = charged(order);
         if (charge == null) {
-            Answer answer = call(order, Order.CHARGES, order.chargeKey(), order.json());
+            Answer answer = call(order, order.chargePath(), order.chargeKey(), order.json());
             if (answer.worthAnotherTry() || answer.status >= 400) {
                 end(order, "failed", answer.status >= 400 ? "refused: " + answer.words() : "gives up: " + answer.words());
                 return;
@@ -99,7 +102,7 @@ public final class PlainClient {
 
     private Answer call(Order order, String path, String key, JsonNode body) throws InterruptedException {
         for (int tries = 1; ; tries++) {
-            if (path.equals(Order.CHARGES)) {
+            if (path.equals(order.chargePath())) {
                 reached(KillAt.DISPATCHED, order);
             }
             Answer answer = send(path, key, body);
@@ -111,14 +114,15 @@ public final class PlainClient {
     }
 
     private Answer send(String path, String key, JsonNode body) throws InterruptedException {
-        HttpRequest request = HttpRequest.newBuilder(URI.create(provider + path))
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(provider + path))
                 .timeout(TIMEOUT)
                 .header("Content-Type", "application/json")
-                .header(Order.KEY_HEADER, key)
-                .POST(HttpRequest.BodyPublishers.ofByteArray(Json.writeBytes(body)))
-                .build();
+                .POST(HttpRequest.BodyPublishers.ofByteArray(Json.writeBytes(body)));
+        if (keys) {
+            request.header(Order.KEY_HEADER, key);
+        }
         try {
-            HttpResponse<byte[]> response = http.send(request, HttpResponse.BodyHandlers.ofByteArray());
+            HttpResponse<byte[]> response = http.send(request.build(), HttpResponse.BodyHandlers.ofByteArray());
             return new Answer(response.statusCode(), Json.tryParse(response.body()).orElse(Json.NODES.missingNode()), null);
         } catch (IOException e) {
             return new Answer(0, Json.NODES.missingNode(), deepest(e));

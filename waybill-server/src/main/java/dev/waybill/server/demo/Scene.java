@@ -27,7 +27,7 @@ record Scene(Path directory, List<Order> orders, KillAt killAt) {
 
     /** A provider process with a ledger of its own; it starts while others do. */
     CompletableFuture<ProviderClient> provider(Strategy strategy) {
-        return CompletableFuture.supplyAsync(() -> ProviderClient.launch(ledger(strategy)), BESIDE);
+        return CompletableFuture.supplyAsync(() -> ProviderClient.launch(ledger(strategy), "--honour-keys"), BESIDE);
     }
 
     static void close(CompletableFuture<ProviderClient> provider) {
@@ -40,8 +40,11 @@ record Scene(Path directory, List<Order> orders, KillAt killAt) {
 
     /** Kills the process that has charged order D, between the booking and its answer: the provider's ledger says when. */
     void kill(Child child, ProviderClient acme) {
-        String key = Order.of(orders, Fate.KILLED).chargeKey();
-        acme.awaitBooked(entry -> entry.path().equals(Order.CHARGES) && key.equals(entry.idempotencyKey()), Children.PATIENCE);
+        Order order = Order.of(orders, Fate.KILLED);
+        acme.awaitBooked(
+                entry -> entry.path().equals(order.chargePath()) && entry.answer() != null
+                        && order.name().equals(entry.answer().path("order").asString("")),
+                Children.PATIENCE);
         child.kill();
         acme.releaseAll();
     }

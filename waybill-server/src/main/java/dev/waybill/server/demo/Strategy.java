@@ -6,6 +6,7 @@ import java.util.Locale;
 enum Strategy {
     NO_RETRY("no retry"),
     RETRY("retry"),
+    RETRY_KEY("retry + key"),
     WAYBILL("Waybill");
 
     private final String title;
@@ -20,6 +21,11 @@ enum Strategy {
 
     String wire() {
         return name().toLowerCase(Locale.ROOT);
+    }
+
+    /** Sends again what may have happened. */
+    boolean retries() {
+        return this == RETRY || this == RETRY_KEY;
     }
 
     /** Of its provider. */

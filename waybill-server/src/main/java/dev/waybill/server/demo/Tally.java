@@ -4,12 +4,15 @@ import dev.waybill.json.Json;
 import dev.waybill.server.demo.Order.Fate;
 import dev.waybill.test.Ledger;
 import dev.waybill.test.LedgerEntry;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
@@ -33,33 +36,48 @@ record Tally(Map<Fate, Count> counts) {
         List<LedgerEntry> entries = Ledger.read(ledger);
         Map<Fate, Count> counts = new EnumMap<>(Fate.class);
         for (Order order : orders) {
+            Set<Long> charges = deliveries(entries, order.chargePath(), order);
             counts.put(order.fate(), new Count(
-                    count(entries, LedgerEntry.Kind.APPLY, Order.CHARGES, order.chargeKey()),
-                    count(entries, LedgerEntry.Kind.DELIVERY, Order.CHARGES, order.chargeKey()),
-                    count(entries, LedgerEntry.Kind.APPLY, Order.SHIPMENTS, order.shipKey()),
-                    entries.stream().anyMatch(entry -> fits(entry, LedgerEntry.Kind.ANSWER, Order.CHARGES, order.chargeKey())
+                    count(entries, LedgerEntry.Kind.APPLY, charges),
+                    charges.size(),
+                    count(entries, LedgerEntry.Kind.APPLY, deliveries(entries, Order.SHIPMENTS, order)),
+                    entries.stream().anyMatch(entry -> fits(entry, LedgerEntry.Kind.ANSWER, charges)
                             && entry.answer() != null
                             && entry.answer().path("status").asInt(0) == 402)));
         }
         return new Tally(counts);
     }
 
+    /** The requests that arrived for an order, by number: their bodies name it, whatever key they carry. */
+    private static Set<Long> deliveries(List<LedgerEntry> entries, String path, Order order) {
+        return entries.stream()
+                .filter(entry -> entry.kind() == LedgerEntry.Kind.DELIVERY && entry.method().equals("POST") && entry.path().equals(path))
+                .filter(entry -> entry.body() != null
+                        && Json.tryParse(entry.body().getBytes(StandardCharsets.UTF_8))
+                                .filter(body -> body.path("order").asString("").equals(order.name()))
+                                .isPresent())
+                .map(LedgerEntry::delivery)
+                .collect(Collectors.toSet());
+    }
+
     /** The provider's own name for the charge, as its ledger has it; empty when there is none. */
     static String chargeId(Path ledger, Order order) {
-        return Ledger.read(ledger).stream()
-                .filter(entry -> fits(entry, LedgerEntry.Kind.APPLY, Order.CHARGES, order.chargeKey()))
+        List<LedgerEntry> entries = Ledger.read(ledger);
+        Set<Long> charges = deliveries(entries, order.chargePath(), order);
+        return entries.stream()
+                .filter(entry -> fits(entry, LedgerEntry.Kind.APPLY, charges))
                 .map(LedgerEntry::answer)
                 .map(answer -> answer == null ? "" : answer.path("id").asString(""))
                 .findFirst()
                 .orElse("");
     }
 
-    private static int count(List<LedgerEntry> entries, LedgerEntry.Kind kind, String path, String key) {
-        return (int) entries.stream().filter(entry -> fits(entry, kind, path, key)).count();
+    private static int count(List<LedgerEntry> entries, LedgerEntry.Kind kind, Set<Long> deliveries) {
+        return (int) entries.stream().filter(entry -> fits(entry, kind, deliveries)).count();
     }
 
-    private static boolean fits(LedgerEntry entry, LedgerEntry.Kind kind, String path, String key) {
-        return entry.kind() == kind && entry.method().equals("POST") && entry.path().equals(path) && key.equals(entry.idempotencyKey());
+    private static boolean fits(LedgerEntry entry, LedgerEntry.Kind kind, Set<Long> deliveries) {
+        return entry.kind() == kind && deliveries.contains(entry.delivery());
     }
 
     Count get(Fate fate) {
