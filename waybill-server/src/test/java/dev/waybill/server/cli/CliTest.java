@@ -85,7 +85,7 @@ class CliTest {
         String good = file("good.yaml", "name: cli-good\nblocks:\n  - {type: step, id: a, handler: noop, params: {}}\n");
         String bad = file("bad.json", "{\"name\":\"cli-bad\",\"blocks\":[{\"type\":\"step\",\"id\":\"a\"}]}");
 
-        assertThat(waybill("sequence", "validate", good)).extracting(Ran::exit, Ran::out).containsExactly(0, "a   pure\n" + good + " is valid\n");
+        assertThat(waybill("sequence", "validate", good)).extracting(Ran::exit, Ran::out).containsExactly(0, "a   pure: touches nothing outside; no receipt, may run again\n" + good + " is valid\n");
         Ran faulty = waybill("sequence", "validate", bad);
         assertThat(faulty.exit()).isEqualTo(1);
         assertThat(faulty.out()).contains("fault  ").contains("/blocks/0");
