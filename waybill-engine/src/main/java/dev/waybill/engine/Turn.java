@@ -341,7 +341,8 @@ final class Turn implements Runnable {
         Commit commit = new Commit(
                 key, state.claim, sent.transitionId, List.copyOf(sent.settles), List.copyOf(sent.rows), receipts,
                 List.copyOf(sent.events), release, reset,
-                invariants.rows(sent.settles, intents.stream().flatMap(it -> it.guards().stream()).toList(), sent.results, release, state));
+                invariants.rows(sent.settles, intents.stream().flatMap(it -> it.guards().stream()).toList(), sent.results, release, state),
+                receipts.stream().anyMatch(receipt -> receipt.resendOf() != null) ? state.wakeSeq : null);
         long handedOver = engine.host().nanoTime();
         BooleanSupplier late = Calls.lastLook(engine.host(), handedOver, engine.options().sendDeadline(), wall);
         // Before the commit: a receipt that is durable and has no note of its first byte was then not sent. One that is only prepared

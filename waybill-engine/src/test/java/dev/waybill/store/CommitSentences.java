@@ -322,6 +322,24 @@ abstract class CommitSentences extends StoreSentences {
     }
 
     @Test
+    void anIntentThatHoldsOnlyIfNobodyCameIsHeldWhenSomebodyDid() {
+        Owned owned = lab().owned(lab().node()).dispatched("charge");
+        Settled first = settled(owned.commit(owned.move().intent("a", 0).expect(0)));
+        assertThat(first.intents()).isEqualTo(IntentAnswer.DISPATCHED);
+        applied(outside(Move.outside(owned.key()).block("$signal/0", 0, BlockRow.Kind.STATE, "1")));
+
+        Move late = owned.move().committed("charge", 0, 1).intent("b", 0).expect(0);
+        Settled answer = settled(owned.commit(late));
+        assertThat(answer.intents()).isEqualTo(IntentAnswer.HELD_BY_NEWS);
+        assertThat(answer.wakeSeq()).isEqualTo(1);
+        assertThat(settled(owned.again(late)).intents()).isEqualTo(IntentAnswer.HELD_BY_NEWS);
+        assertThat(owned.load().receipts()).extracting(ReceiptRow::path).containsExactlyInAnyOrder("charge", "a");
+        assertThat(owned.load().journal()).hasSize(1);
+
+        assertThat(settled(owned.commit(owned.move().intent("b", 0).expect(1))).intents()).isEqualTo(IntentAnswer.DISPATCHED);
+    }
+
+    @Test
     void newsKeepsTheClaimAndWritesEverythingButTheRelease() {
         Owned owned = lab().owned(lab().node()).dispatched("charge");
         applied(outside(Move.outside(owned.key()).block("$signal/0", 0, BlockRow.Kind.STATE, "1")));

@@ -317,7 +317,8 @@ public final class MemoryStore implements Store {
         if (!held) {
             return new CommitAnswer.ClaimLost();
         }
-        boolean send = alive && !instance.cancelRequested && !instance.pauseRequested && !commit.intents().isEmpty();
+        boolean send = alive && !instance.cancelRequested && !instance.pauseRequested && !commit.overtaken(instance.wakeSeq)
+                && !commit.intents().isEmpty();
         Map<String, Holder> duplicates = send ? guards.duplicates(commit, now) : Map.of();
         if (!duplicates.isEmpty()) {
             boolean storable = commit == asked;
@@ -377,7 +378,8 @@ public final class MemoryStore implements Store {
         } else if (sent) {
             intents = IntentAnswer.DISPATCHED;
         } else {
-            intents = alive ? IntentAnswer.HELD_BY_FLAG : IntentAnswer.HELD_BY_NODE;
+            intents = IntentAnswer.held(
+                    alive, instance.cancelRequested || instance.pauseRequested, asked.overtaken(instance.wakeSeq));
         }
         ReleaseAnswer release = asked.release() == null ? ReleaseAnswer.NONE : released ? ReleaseAnswer.RELEASED : ReleaseAnswer.NEWS;
         return new CommitAnswer.Settled(

@@ -150,7 +150,7 @@ final class CrashPeople {
     private void resolve(EffectView effect, boolean ended) {
         UUID id = effect.receipt().id();
         Instant quiet = effect.receipt().quietAt();
-        ObjectNode booked = provider.application(id.toString());
+        ObjectNode booked = provider.application(id.toString(), effect.receipt().request());
         if (booked == null && quiet != null && !world.instant().isAfter(quiet)) {
             return; // too early to say that it is not there
         }

@@ -80,7 +80,7 @@ public final class CrashTrial {
                 .map(reply -> new Fault("provider", 1, reply == Scenario.Reply.DECLINED ? Kind.SAY_402 : Kind.APPLY_HANG_UP, 0))
                 .toList();
         Plan plan = new Plan(new SplittableRandom(4), replies);
-        this.provider = new SimProvider(world, plan, new Tally(), cluster::stateOf, violations);
+        this.provider = new SimProvider(world, plan, new Tally(), cluster::stateOf, violations, false);
         this.people = new CrashPeople(world, scenario, provider, () -> process, () -> desks);
         new SequenceCatalog(cluster.store().sequences(), () -> new UUID(0x7000, 1), handler -> true).publish(TENANT, scenario.document());
     }
