@@ -18,7 +18,7 @@ final class Memory {
     /** Where a path begins so, keys are honoured. */
     static final String KEYED = "/keyed";
     /** For so long from the first arrival; every contract that is declared promises it. */
-    static final int WINDOW_SECONDS = 30;
+    static final int WINDOW_SECONDS = 60;
 
     private static final long WINDOW_NANOS = WINDOW_SECONDS * 1_000_000_000L;
 

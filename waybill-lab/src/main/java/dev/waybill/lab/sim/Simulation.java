@@ -172,12 +172,12 @@ public final class Simulation {
             return;
         }
         for (int i = 0; i < count; i++) {
-            int shape = work.nextInt(Programs.SHAPES);
-            SplittableRandom healing = this.healing;
-            boolean guards = healing != null && healing.nextInt(4) == 0;
-            catalog.publish(
-                    "default",
-                    guards ? programs.guarded("program-" + i, healing.nextBoolean()) : programs.document("program-" + i, shape));
+            ObjectNode document = programs.document("program-" + i, work.nextInt(Programs.SHAPES));
+            SplittableRandom declared = healing;
+            if (declared != null && declared.nextInt(4) == 0) {
+                document = programs.guarded("program-" + i, declared.nextBoolean());
+            }
+            catalog.publish("default", document);
         }
         int runs = 2 + work.nextInt(4);
         for (int i = 0; i < runs; i++) {
@@ -348,6 +348,9 @@ public final class Simulation {
                 tally.add("programs " + actual.state() + " as computed");
             }
         }
+        instances().stream()
+                .filter(run -> String.valueOf(run.outcome()).contains("INVARIANT_VIOLATION"))
+                .forEach(run -> tally.add("content refused as a duplicate"));
         Verdict verdict = Verdict.of(
                 provider.ledger(), List.of(dump), callers.journal(), cluster.faults(),
                 Duration.ofMillis(5), true);
