@@ -201,7 +201,9 @@ final class Turn implements Runnable {
                 releaseSlots(intents.size());
                 return true; // something was decided without I/O: look again before anything is committed
             }
-            decision.asks.forEach(this::ask);
+            if (draft.isEmpty()) {
+                decision.asks.forEach(this::ask);
+            }
             if (intents.isEmpty() && inFlight.isEmpty() && !decision.ready.isEmpty() && draft.isEmpty()) {
                 return waitForSlot();
             }
@@ -212,8 +214,10 @@ final class Turn implements Runnable {
         if (!inFlight.isEmpty()) {
             return draft.isEmpty() ? await(decision) : commit(List.of(), null);
         }
-        if (!decision.ready.isEmpty() && !stopping) {
-            return commit(List.of(), null); // the settle goes first; the slot is waited for afterwards
+        // The settle goes first: what waits for a slot waits afterwards, and nobody is asked about an unknown that is not durable yet. The
+        // verdict would stand in the journal before it, and alone if this node died.
+        if (!stopping && (!decision.ready.isEmpty() || (!decision.asks.isEmpty() && !draft.isEmpty()))) {
+            return commit(List.of(), null);
         }
         return commit(List.of(), endings().of(decision, scheduler.draining()));
     }

@@ -124,6 +124,20 @@ abstract class CommitSentences extends StoreSentences {
         assertHeld(key -> store().fence(lab().record(key).claimNode()), IntentAnswer.HELD_BY_NODE, false, false);
     }
 
+    /** Found by the torture run: a node that finds itself fenced goes on as another one, with turns that still hold the old one's claims. */
+    @Test
+    void whoWasFencedAndCameBackUnderAnotherIdSendsNothingUnderTheOldClaim() {
+        Owned owned = lab().owned(lab().node()).dispatched("charge");
+        store().fence(owned.node());
+        Owned reborn = new Owned(lab(), owned.key(), lab().node(), owned.claim());
+
+        Move move = reborn.move().committed("charge", 0, 1).intent("ship", 0);
+        assertThat(settled(reborn.commit(move)).intents()).isEqualTo(IntentAnswer.HELD_BY_NODE);
+        assertThat(settled(reborn.again(move)).intents()).isEqualTo(IntentAnswer.HELD_BY_NODE);
+        assertThat(owned.load().receipts()).hasSize(1);
+        assertThat(owned.load().journal()).hasSize(1);
+    }
+
     @Test
     void theSettleHoldsWhileTheLeaseHasRunOut() {
         assertHeld(key -> lab().expireLease(lab().record(key).claimNode()), IntentAnswer.HELD_BY_NODE, false, false);

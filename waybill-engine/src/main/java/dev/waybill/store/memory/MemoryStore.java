@@ -279,17 +279,19 @@ public final class MemoryStore implements Store {
         List<CommitAnswer> answers = verb(Faults.Verb.COMMIT, () -> {
             Instant now = now();
             boolean alive = alive(node, now);
-            return batch.stream().map(commit -> commit(commit, alive, now)).toList();
+            return batch.stream().map(commit -> commit(commit, node, alive, now)).toList();
         });
         tell();
         return answers;
     }
 
-    private CommitAnswer commit(Commit submitted, boolean alive, Instant now) {
+    private CommitAnswer commit(Commit submitted, UUID node, boolean nodeAlive, Instant now) {
         MemoryInstance instance = instances.get(submitted.instance());
         if (instance == null) {
             return new CommitAnswer.ClaimLost();
         }
+        // Who was fenced and came back under another id sends nothing under the old claim.
+        boolean alive = nodeAlive && (instance.claimNode == null || node.equals(instance.claimNode));
         Commit asked = submitted;
         Commit commit = TextRule.UTF8.kept(asked);
         UUID transition = commit.transitionId();

@@ -58,13 +58,15 @@ final class CommitStatement {
             """
             WITH own AS MATERIALIZED (
               -- The row lock is the fence: a predicate without it lets a takeover commit in between. Members come in key order, so two
-              -- batches never wait for each other crosswise. The lease is judged after the lock was had, not before the wait for it.
+              -- batches never wait for each other crosswise. The lease is judged after the lock was had, not before the wait for it; it is
+              -- that of the node that claimed: who was fenced and came back under another id sends nothing under the old claim.
               SELECT m.ord, i.wake_seq, i.cancel_requested, i.pause_requested,
                      m.to_state IS NOT NULL AND i.wake_seq = m.expected_wake_seq AS releases,
-                     coalesce((SELECT n.expires_at FROM nodes n WHERE n.id = ?::uuid AND NOT n.fenced) > clock_timestamp(), false) AS live
+                     coalesce((SELECT n.expires_at FROM nodes n WHERE n.id = ?::uuid AND n.id = i.claim_node AND NOT n.fenced)
+                              > clock_timestamp(), false) AS live
                 FROM %s
                 LEFT JOIN LATERAL (
-                  SELECT i.wake_seq, i.cancel_requested, i.pause_requested
+                  SELECT i.wake_seq, i.cancel_requested, i.pause_requested, i.claim_node
                     FROM task_instances i
                    WHERE i.tenant_id = m.tenant_id AND i.id = m.id
                      AND i.claim_epoch = m.claim_epoch AND i.claim_nonce = m.claim_nonce AND i.claim_node IS NOT NULL

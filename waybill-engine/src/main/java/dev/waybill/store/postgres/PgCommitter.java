@@ -167,7 +167,8 @@ final class PgCommitter {
                 """
                 SELECT x.ord, i.claim_epoch, i.claim_nonce, i.claim_node, i.wake_seq, i.cancel_requested, i.pause_requested,
                        i.last_transition, now(),
-                       coalesce((SELECT n.expires_at FROM nodes n WHERE n.id = ?::uuid AND NOT n.fenced) > clock_timestamp(), false)
+                       coalesce((SELECT n.expires_at FROM nodes n
+                                  WHERE n.id = ?::uuid AND n.id = coalesce(i.claim_node, n.id) AND NOT n.fenced) > clock_timestamp(), false)
                   FROM %s
                  CROSS JOIN LATERAL (
                    SELECT * FROM task_instances i

@@ -353,7 +353,7 @@ public final class SqliteStore implements Store {
             }
         }
         List<CommitAnswer> answers = write((db, now) -> {
-            boolean alive = Claims.alive(db, node, now);
+            UUID alive = Claims.alive(db, node, now) ? node : null;
             try {
                 db.execute("SAVEPOINT batch");
                 List<CommitAnswer> fast = new Commits(db, alive, again, false, now).run(batch);
@@ -368,7 +368,7 @@ public final class SqliteStore implements Store {
         return answers;
     }
 
-    private static List<CommitAnswer> careful(Db db, boolean alive, boolean again, long now, List<Commit> batch) throws SQLException {
+    private static List<CommitAnswer> careful(Db db, @Nullable UUID alive, boolean again, long now, List<Commit> batch) throws SQLException {
         try {
             return new Commits(db, alive, again, true, now).run(batch);
         } catch (Commits.Clash e) {
