@@ -191,7 +191,7 @@ final class EffectReader {
         }
         JsonNode params = fields.optional("params", JsonNode::isObject, "an object");
         Value compiled = handler.equals("http_request")
-                ? http.read(readOnly(params, fields), fields.at("params"), null, roots).params()
+                ? http.read(readOnly(params, fields), params == null ? fields.pointer : fields.at("params"), null, roots).params()
                 : values.value(params == null ? Json.NODES.objectNode() : params, fields.at("params"), roots);
         Expression landed = values.condition(fields, "landed", true);
         Expression absent = values.condition(fields, "absent", false);

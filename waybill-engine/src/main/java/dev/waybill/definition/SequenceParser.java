@@ -91,7 +91,9 @@ public final class SequenceParser {
         BlockReader blocks = new BlockReader(faults, handlerKnown, all, used, onUnknown == null ? OnUnknownReader.DEFAULT : onUnknown);
         List<Block> body = blocks.blocks(fields, "blocks", true, 0, Set.of());
         Lint lint = new Lint(faults);
-        lint.unused(own, used);
+        if (own.profiles().size() == document.path("destinations").size()) {
+            lint.unused(own, used);
+        }
         lint.ids(inputSchema == null ? null : inputSchema.get("properties"), "/input_schema/properties");
         List<Invariant> invariants = new InvariantReader(faults).invariants(fields);
         fields.shown("deprecated", "status", "created_at", "guarantees");

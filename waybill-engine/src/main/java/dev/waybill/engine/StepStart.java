@@ -149,6 +149,11 @@ final class StepStart {
             case Preparation.Refused(Problem problem) -> refused(draft, ready, problem);
             case Preparation.Ready(EffectHandler.EffectCall call) -> {
                 if (!readOnly && asksBefore(ready)) {
+                    Long held = holds.wait(numbered(ready)); // no question either while nothing could follow it
+                    if (held != null) {
+                        queued(draft, ready, held);
+                        yield true;
+                    }
                     prepared.put(ready.path(), preparation);
                     inFlight.put(ready.path(), calls.ask(ready, verifiers, verifiers.before(key, ready, resolved, guard), sink));
                     yield false;

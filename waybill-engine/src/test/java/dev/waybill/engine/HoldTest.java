@@ -149,6 +149,23 @@ class HoldTest {
     }
 
     @Test
+    void whileItIsHeldNobodyAsksBeforeADispatchThatCannotFollow() {
+        try (EngineLab lab = new EngineLab(Kind.MEMORY)) {
+            lab.provider.script(Rule.on("GET", "/v1/find").thenAlways(Behaviour.answer(404)));
+            lab.sequence(
+                    "pay", step("/v1/charges").replace("'timeout':2000", "'timeout':2000,'effect':{'verify':{'before':true,'params':{'url':'$P/v1/find'},'landed':'status = 200','absent':'status = 404'}}"),
+                    hold("200ms"));
+            lab.engine().destinations().set("default", "pay", true, "r", "ann");
+            UUID id = start(lab, "pay");
+            waitsFor(lab, id, "destination_held");
+            assertThat(lab.provider.seen()).isZero();
+            lab.engine().destinations().set("default", "pay", false, "r", "ann");
+            reaches(lab, id, InstanceState.COMPLETED);
+            assertThat(lab.provider.seen()).isEqualTo(2);
+        }
+    }
+
+    @Test
     void aKeyedResendIsADispatchLikeAnyOther() {
         try (EngineLab lab = new EngineLab(Kind.MEMORY, dev.waybill.test.FakeProvider.builder().honouringKeys().start())) {
             lab.options(o -> o.withSendDeadline(java.time.Duration.ofMillis(300)));

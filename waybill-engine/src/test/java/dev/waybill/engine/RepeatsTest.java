@@ -63,6 +63,22 @@ class RepeatsTest {
     }
 
     @Test
+    void whatWasWrittenOffMayHaveHappened_soItsContentStaysGuarded() {
+        try (EngineLab lab = new EngineLab(Kind.MEMORY)) {
+            lab.provider.script(Rule.on("POST", "/notify").then(Behaviour.applyThenDrop(), Behaviour.answer(400)));
+            String first = notify("", "");
+            String second = first.replace("'id':'notify'", "'id':'again'");
+            lab.sequence(
+                    "n", "[{'type':'try_catch','id':'t','try_block':" + first + ",'catch_block':" + second + "}]",
+                    "'invariants':[{'name':'once','rule':{'type':'effect_at_most_once','kind':'http'},'commit_guard':true}],");
+            UUID id = reaches(lab, InstanceState.FAILED);
+            assertThat(lab.get(id).error().get("code").asString()).isEqualTo("INVARIANT_VIOLATION");
+            assertThat(lab.states(id)).containsExactly("notify#0 abandoned", "notify#1 not_applied");
+            assertThat(lab.provider.seen()).isEqualTo(2);
+        }
+    }
+
+    @Test
     void aVerifierIsAskedBeforeAnythingIsRepeated_andFailMeansFail() {
         try (EngineLab lab = new EngineLab(Kind.MEMORY)) {
             lab.provider.script(Rule.on("POST", "/notify").then(Behaviour.applyThenDrop(), Behaviour.applyThenDrop()), Rule.on("GET", "/seen").then(Behaviour.answer(200)));

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -37,22 +38,17 @@ final class MemoryHolds implements DestinationHolds {
 
     private record Key(String tenant, String destination) {}
 
-    /** Where events and audit rows go. */
-    interface Outbox {
-        void tell(InstanceKey at, Event event, Instant now);
-
-        void audit(String tenant, AuditRow row, Instant now);
-    }
-
     private final ReentrantLock lock;
     private final Supplier<Instant> now;
-    private final Outbox outbox;
+    private final BiConsumer<InstanceKey, Event> outbox;
+    private final BiConsumer<String, AuditRow> audit;
     private final Map<Key, Row> rows = new HashMap<>();
 
-    MemoryHolds(ReentrantLock lock, Supplier<Instant> now, Outbox outbox) {
+    MemoryHolds(ReentrantLock lock, Supplier<Instant> now, BiConsumer<InstanceKey, Event> outbox, BiConsumer<String, AuditRow> audit) {
         this.lock = lock;
         this.now = now;
         this.outbox = outbox;
+        this.audit = audit;
     }
 
     @Override
@@ -87,7 +83,7 @@ final class MemoryHolds implements DestinationHolds {
                 return false;
             }
             become(row, true, time, time.plus(probe), POLICY, DestinationHolds.why(unknowns, within));
-            outbox.tell(at, HoldEvents.event(place, true, POLICY, row.reason, receipt), time);
+            outbox.accept(at, HoldEvents.event(place, true, POLICY, row.reason, receipt));
             return true;
         });
     }
@@ -102,7 +98,7 @@ final class MemoryHolds implements DestinationHolds {
             Instant time = now.get();
             become(row, false, time, null, POLICY, "the probe was answered");
             row.unknowns.clear();
-            outbox.tell(at, HoldEvents.event(place, false, POLICY, row.reason, probe), time);
+            outbox.accept(at, HoldEvents.event(place, false, POLICY, row.reason, probe));
             return true;
         });
     }
@@ -117,8 +113,8 @@ final class MemoryHolds implements DestinationHolds {
             }
             become(row, held, time, null, actor, reason);
             row.unknowns.clear();
-            outbox.tell(DestinationHolds.nowhere(place.tenant()), HoldEvents.event(place, held, actor, reason, null), time);
-            outbox.audit(place.tenant(), HoldEvents.audit(place, held, actor, reason), time);
+            outbox.accept(DestinationHolds.nowhere(place.tenant()), HoldEvents.event(place, held, actor, reason, null));
+            audit.accept(place.tenant(), HoldEvents.audit(place, held, actor, reason));
             return true;
         });
     }

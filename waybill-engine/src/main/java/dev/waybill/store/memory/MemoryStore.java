@@ -8,7 +8,6 @@ import dev.waybill.store.CommitAnswer;
 import dev.waybill.store.CommitAnswer.IntentAnswer;
 import dev.waybill.store.CommitAnswer.ReleaseAnswer;
 import dev.waybill.store.DestinationHolds;
-import dev.waybill.store.AuditRow;
 import dev.waybill.store.Durability;
 import dev.waybill.store.Event;
 import dev.waybill.store.InstanceSnapshot;
@@ -91,17 +90,9 @@ public final class MemoryStore implements Store {
         this.clock = clock;
         this.faults = faults;
         this.sequences = new MemorySequences(lock, this::now);
-        this.holds = new MemoryHolds(lock, this::now, new MemoryHolds.Outbox() {
-            @Override
-            public void tell(InstanceKey at, Event event, Instant now) {
-                publish(at, List.of(event), now);
-            }
-
-            @Override
-            public void audit(String tenant, AuditRow row, Instant now) {
-                audit.add(new MemoryQueries.Audited(tenant, new Queries.AuditEntry(now, row)));
-            }
-        });
+        this.holds = new MemoryHolds(
+                lock, this::now, (at, event) -> publish(at, List.of(event), now()),
+                (tenant, row) -> audit.add(new MemoryQueries.Audited(tenant, new Queries.AuditEntry(now(), row))));
         this.queries = new MemoryQueries(lock, instances, changes, audit, nodes);
     }
 
