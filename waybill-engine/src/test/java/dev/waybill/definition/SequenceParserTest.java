@@ -219,7 +219,7 @@ class SequenceParserTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"race", "sub_sequence", "ab_split", "a_b_split", "cancellation_scope", "saga"})
+    @ValueSource(strings = {"race", "sub_sequence", "ab_split", "a_b_split", "cancellation_scope"})
     void blocksThatAreNotBuiltYetAreRefused(String type) {
         assertThat(only("{\"id\":\"a\",\"type\":\"" + type + "\",\"branches\":[]}").code()).isEqualTo("UNSUPPORTED");
     }
