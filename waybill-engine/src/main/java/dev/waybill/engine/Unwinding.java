@@ -307,7 +307,7 @@ final class Unwinding {
         String by = undoing.stream().filter(Sagas::proven).map(it -> it.receipt.id().toString()).reduce((a, b) -> a + ", " + b).orElse("");
         String output = last == null ? null : last.output();
         draft.settle(new JournalRow(
-                attempt.receipt.path(), attempt.receipt.attempt(), attempt.nextN(), attempt.state(), EffectState.COMPENSATED, "engine",
+                attempt.receipt.path(), attempt.receipt.attempt(), attempt.nextN(), attempt.state(), EffectState.COMPENSATED, "compensation",
                 state.claim, draft.transitionId, null, "compensated", "undone by effect " + by,
                 last == null ? null : last.providerReceiptId(), null, true, null, output,
                 output == null ? OutputState.NONE : OutputState.SAVED, null, null));

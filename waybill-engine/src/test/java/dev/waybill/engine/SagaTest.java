@@ -288,7 +288,7 @@ class SagaTest {
                     Rule.on("POST", "/other").then(Behaviour.answerAfterArrivalOf(d -> d.path().equals("/release"))));
             lab.sequence("order", "[{'type':'parallel','id':'p','branches':[["
                     + saga("one", pair("book", "unbook"), pair("reserve", "release"), pair("charge", "refund")) + "],["
-                    + post("other", ",'success_when':'{{ false }}'") + "]]}]");
+                    + post("other", ",'success_when':'body.for = 6'") + "]]}]");
             UUID id = lab.start("order", "{'order':7}");
             Delivery release = lab.provider.awaitDelivery(d -> d.path().equals("/release"), EngineLab.PATIENCE);
             org.awaitility.Awaitility.await().atMost(EngineLab.PATIENCE).until(() -> lab.states(id).contains("other#0 not_applied"));
