@@ -383,7 +383,7 @@ class ServerTest {
         String run = lab.start("saga", "{'order':'S-1'}");
         lab.post(INSTANCES + run + "/compensate", "{}").refused(409, "RUN_NOT_STOPPED");
         lab.await(run, "waiting");
-        lab.post(INSTANCES + run + "/signals", "{'signal':'cancel'}");
+        lab.post(INSTANCES + run + "/signals", "{'signal_type':'cancel'}");
         String charge = lab.await(run, "cancelled").path("residuals").path(0).path("effect_id").asString();
         lab.post(INSTANCES + run + "/compensate", "{}").refused(409, "NOTHING_TO_COMPENSATE");
         lab.post("/api/v1/continuity/effects/" + charge + "/resolve", "{'state':'committed','note':'in their ledger','provider_receipt_id':'ch_1'}");
