@@ -7,6 +7,7 @@ import dev.waybill.store.Commit;
 import dev.waybill.store.CommitAnswer;
 import dev.waybill.store.CommitAnswer.IntentAnswer;
 import dev.waybill.store.CommitAnswer.ReleaseAnswer;
+import dev.waybill.store.DeskStore;
 import dev.waybill.store.Durability;
 import dev.waybill.store.Event;
 import dev.waybill.store.InstanceSnapshot;
@@ -73,6 +74,7 @@ public final class MemoryStore implements Store {
     private final List<MemoryQueries.Audited> audit = new ArrayList<>();
     private final MemorySequences sequences;
     private final MemoryQueries queries;
+    private final MemoryDesk desk;
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private Instant newest = Instant.EPOCH;
 
@@ -88,6 +90,7 @@ public final class MemoryStore implements Store {
         this.faults = faults;
         this.sequences = new MemorySequences(lock, this::now);
         this.queries = new MemoryQueries(lock, instances, changes, audit, nodes);
+        this.desk = new MemoryDesk(lock, instances);
     }
 
     @Override
@@ -530,6 +533,11 @@ public final class MemoryStore implements Store {
     @Override
     public Queries queries() {
         return queries;
+    }
+
+    @Override
+    public DeskStore desk() {
+        return desk;
     }
 
     @Override
