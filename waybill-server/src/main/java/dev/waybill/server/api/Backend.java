@@ -4,6 +4,7 @@ import dev.waybill.Waybill;
 import dev.waybill.operate.Effects;
 import dev.waybill.operate.Runs;
 import dev.waybill.operate.Sequences;
+import dev.waybill.store.DeskStore;
 import dev.waybill.store.Durability;
 import dev.waybill.store.Queries;
 import java.util.function.BooleanSupplier;
@@ -15,6 +16,7 @@ public record Backend(
         Runs runs,
         Effects effects,
         Queries queries,
+        DeskStore desk,
         String store,
         Durability durability,
         BooleanSupplier ready,
@@ -22,7 +24,7 @@ public record Backend(
 
     public static Backend of(Waybill engine) {
         return new Backend(
-                engine.sequences(), engine.runs(), engine.effects(), engine.queries(), engine.storeDescription(),
+                engine.sequences(), engine.runs(), engine.effects(), engine.queries(), engine.desk(), engine.storeDescription(),
                 engine.durability(), engine::ready, engine::onChange);
     }
 }
