@@ -3,6 +3,7 @@ package dev.waybill.server.api;
 import dev.waybill.json.CanonicalJson;
 import dev.waybill.json.Json;
 import dev.waybill.json.SecretText;
+import dev.waybill.model.InstanceKey;
 import dev.waybill.model.Reply;
 import dev.waybill.operate.EffectCase;
 import dev.waybill.operate.Effects;
@@ -10,9 +11,12 @@ import dev.waybill.server.CaseSeal;
 import dev.waybill.store.BlockRow;
 import dev.waybill.store.DeskStore;
 import dev.waybill.store.Queries;
+import dev.waybill.store.Queries.EffectFilter;
+import dev.waybill.store.Queries.EffectView;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -25,6 +29,8 @@ final class ExportRoutes {
     /** What the case file says about the moment it is read, or about us; the rows themselves are entries of their own. */
     private static final List<String> NOT_OF_THE_RECEIPT =
             List.of("next", "healing", "age_seconds", "quiet", "run", "journal", "evidence", "proposals", "search_link");
+
+    private static final int MAX_EFFECTS = 10_000;
 
     private final Effects effects;
     private final Queries queries;
@@ -77,13 +83,30 @@ final class ExportRoutes {
             add(entries, "run", Views.runState(file.run()), null);
             for (BlockRow row : queries.blockRows(file.effect().instance())) {
                 if (row.kind() == BlockRow.Kind.OUTPUT) {
-                    ObjectNode output = Json.NODES.objectNode().put("path", row.path()).put("n", row.n());
-                    output.set("output", SecretText.masked(Views.parse(row.body())));
-                    add(entries, "output", output, null);
+                    output(entries, row.path(), row.body());
                 }
+            }
+            for (EffectView other : effectsOf(file)) {
+                output(entries, other.receipt().path(), other.last() == null ? null : other.last().output());
             }
         }
         return document;
+    }
+
+    /** The output of a step that touches the outside stands in its receipt's journal, that of any other in a row of its own. */
+    private List<EffectView> effectsOf(EffectCase file) {
+        InstanceKey run = file.effect().instance();
+        return effects.list(new EffectFilter(
+                run.tenant(), false, Set.of(), run, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
+                MAX_EFFECTS));
+    }
+
+    private static void output(ArrayNode entries, String path, @Nullable String text) {
+        if (text != null) {
+            ObjectNode output = Json.NODES.objectNode().put("path", path);
+            output.set("output", SecretText.masked(Views.parse(text)));
+            add(entries, "output", output, null);
+        }
     }
 
     /** @param content whole, with its hash: what a view shows may be cut */
