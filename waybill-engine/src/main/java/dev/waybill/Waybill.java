@@ -15,11 +15,13 @@ import dev.waybill.operate.DestinationDesk;
 import dev.waybill.operate.EffectDesk;
 import dev.waybill.operate.Effects;
 import dev.waybill.operate.HeldDestinations;
+import dev.waybill.operate.FourEyes;
 import dev.waybill.operate.RunDesk;
 import dev.waybill.operate.Runs;
 import dev.waybill.operate.SequenceCatalog;
 import dev.waybill.operate.Sequences;
 import dev.waybill.recorder.Flights;
+import dev.waybill.store.DeskStore;
 import dev.waybill.store.Durability;
 import dev.waybill.store.Queries;
 import dev.waybill.store.Store;
@@ -67,7 +69,7 @@ public final class Waybill implements AutoCloseable {
                 builder.flights(store.description()));
         this.sequences = new SequenceCatalog(store.sequences(), ids, name -> handlers.find(name).isPresent(), builder.destinations);
         this.runs = new RunDesk(store, engine, cache, ids);
-        this.effects = new EffectDesk(store, engine, runs, ids);
+        this.effects = new EffectDesk(store, engine, runs, ids, builder.fourEyes);
         this.destinations = new DestinationDesk(store, builder.destinations);
     }
 
@@ -126,6 +128,11 @@ public final class Waybill implements AutoCloseable {
         return store.queries();
     }
 
+    /** What the operators' desk keeps and looks for. */
+    public DeskStore desk() {
+        return store.desk();
+    }
+
     public String storeDescription() {
         return store.description();
     }
@@ -176,6 +183,7 @@ public final class Waybill implements AutoCloseable {
         private CrashPoints points = CrashPoints.NONE;
         private @Nullable HttpTransport transport;
         private InstantSource wall = InstantSource.system();
+        private FourEyes fourEyes = FourEyes.NONE;
         private RandomGenerator random = new java.security.SecureRandom();
         private int mostCommitters = Integer.MAX_VALUE;
 
@@ -215,6 +223,12 @@ public final class Waybill implements AutoCloseable {
 
         public Builder meter(Meter meter) {
             this.meter = meter;
+            return this;
+        }
+
+        /** Which decisions about effects need a second principal. */
+        public Builder fourEyes(FourEyes policy) {
+            this.fourEyes = policy;
             return this;
         }
 

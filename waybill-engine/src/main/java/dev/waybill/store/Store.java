@@ -106,6 +106,9 @@ public interface Store extends AutoCloseable {
     /** What people and the API read. Never used for a decision. */
     Queries queries();
 
+    /** What the operators' desk keeps and looks for. */
+    DeskStore desk();
+
     /** Published sequence versions. */
     SequenceStore sequences();
 

@@ -33,6 +33,7 @@ public final class Server implements AutoCloseable {
                 .secrets(config.secretSource())
                 .allowAddresses(config.allowAddresses())
                 .destinations(config.destinations())
+                .fourEyes(config.fourEyes())
                 .meter(metrics);
         if (config.nodeName() != null) {
             builder.nodeName(config.nodeName());

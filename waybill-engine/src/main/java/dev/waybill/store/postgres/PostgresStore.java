@@ -5,6 +5,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import dev.waybill.model.InstanceKey;
 import dev.waybill.store.Commit;
 import dev.waybill.store.CommitAnswer;
+import dev.waybill.store.DeskStore;
 import dev.waybill.store.Durability;
 import dev.waybill.store.InstanceSnapshot;
 import dev.waybill.store.OutsideAnswer;
@@ -47,7 +48,7 @@ public final class PostgresStore implements Store {
     private static final int STARTERS = 4;
     private static final Duration WAIT = Duration.ofSeconds(30);
     private static final Migrations MIGRATIONS = new Migrations(
-            PostgresStore.class, List.of("001_core.sql", "002_invariants.sql", "003_destinations.sql"), "LOCK TABLE waybill_migrations IN SHARE ROW EXCLUSIVE MODE");
+            PostgresStore.class, List.of("001_core.sql", "002_invariants.sql", "003_destinations.sql", "004_desk.sql"), "LOCK TABLE waybill_migrations IN SHARE ROW EXCLUSIVE MODE");
 
     private final String description;
     private final AutoCloseable pool;
@@ -310,6 +311,11 @@ public final class PostgresStore implements Store {
     @Override
     public Queries queries() {
         return queries;
+    }
+
+    @Override
+    public DeskStore desk() {
+        return new PgDesk(reads);
     }
 
     @Override

@@ -5,6 +5,7 @@ import dev.waybill.operate.Effects;
 import dev.waybill.operate.HeldDestinations;
 import dev.waybill.operate.Runs;
 import dev.waybill.operate.Sequences;
+import dev.waybill.store.DeskStore;
 import dev.waybill.store.Durability;
 import dev.waybill.store.Queries;
 import java.util.function.BooleanSupplier;
@@ -17,6 +18,7 @@ public record Backend(
         Effects effects,
         HeldDestinations destinations,
         Queries queries,
+        DeskStore desk,
         String store,
         Durability durability,
         BooleanSupplier ready,
@@ -24,7 +26,8 @@ public record Backend(
 
     public static Backend of(Waybill engine) {
         return new Backend(
-                engine.sequences(), engine.runs(), engine.effects(), engine.destinations(), engine.queries(), engine.storeDescription(),
+                engine.sequences(), engine.runs(), engine.effects(), engine.destinations(), engine.queries(), engine.desk(),
+                engine.storeDescription(),
                 engine.durability(), engine::ready, engine::onChange);
     }
 }
