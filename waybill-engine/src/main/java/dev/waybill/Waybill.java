@@ -20,6 +20,7 @@ import dev.waybill.recorder.Flights;
 import dev.waybill.store.Durability;
 import dev.waybill.store.Queries;
 import dev.waybill.store.Store;
+import dev.waybill.store.WebhookStore;
 import dev.waybill.store.postgres.PostgresStore;
 import dev.waybill.store.sqlite.SqliteConfig;
 import dev.waybill.store.sqlite.SqliteStore;
@@ -29,6 +30,7 @@ import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -114,6 +116,11 @@ public final class Waybill implements AutoCloseable {
     /** What people and the API read. */
     public Queries queries() {
         return store.queries();
+    }
+
+    /** Endpoints that events are sent to; empty where the store keeps none. */
+    public Optional<WebhookStore> webhooks() {
+        return store.webhooks();
     }
 
     public String storeDescription() {

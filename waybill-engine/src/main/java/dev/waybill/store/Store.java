@@ -109,6 +109,11 @@ public interface Store extends AutoCloseable {
     /** Published sequence versions. */
     SequenceStore sequences();
 
+    /** Endpoints that events are sent to; empty where a store keeps none (the one in memory). */
+    default Optional<WebhookStore> webhooks() {
+        return Optional.empty();
+    }
+
     /**
      * Has every new connection that owners' commits go over checked before its first commit: behind it may be another history of the
      * database (a standby that was promoted, a backup). What the check throws reaches the committer, nothing is written, and the

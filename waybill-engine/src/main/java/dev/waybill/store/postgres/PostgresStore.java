@@ -14,6 +14,7 @@ import dev.waybill.store.SequenceStore;
 import dev.waybill.store.Start;
 import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
+import dev.waybill.store.WebhookStore;
 import dev.waybill.store.jdbc.Migrations;
 import dev.waybill.store.jdbc.Sql;
 import java.sql.Connection;
@@ -46,7 +47,7 @@ public final class PostgresStore implements Store {
     private static final int STARTERS = 4;
     private static final Duration WAIT = Duration.ofSeconds(30);
     private static final Migrations MIGRATIONS = new Migrations(
-            PostgresStore.class, List.of("001_core.sql", "002_invariants.sql"), "LOCK TABLE waybill_migrations IN SHARE ROW EXCLUSIVE MODE");
+            PostgresStore.class, List.of("001_core.sql", "002_invariants.sql", "005_webhooks.sql", "006_queue.sql"), "LOCK TABLE waybill_migrations IN SHARE ROW EXCLUSIVE MODE");
 
     private final String description;
     private final AutoCloseable pool;
@@ -61,6 +62,7 @@ public final class PostgresStore implements Store {
     private final PgNotifications notifications;
     private final Queries queries;
     private final SequenceStore sequences;
+    private final WebhookStore webhooks;
     private volatile ConnectionCheck commitConnectionCheck = receipts -> {};
 
     private PostgresStore(String description, AutoCloseable pool, Links.Source dedicated, Links.Source pooled) {
@@ -77,6 +79,7 @@ public final class PostgresStore implements Store {
         this.notifications = new PgNotifications(dedicated);
         this.queries = new PgQueries(reads);
         this.sequences = new PgSequences(reads);
+        this.webhooks = new PgWebhooks(reads);
     }
 
     /** @throws dev.waybill.model.WaybillException 400 STORE_URL_INVALID; see {@link PostgresConfig#ofStoreUrl} */
@@ -307,6 +310,11 @@ public final class PostgresStore implements Store {
     @Override
     public Queries queries() {
         return queries;
+    }
+
+    @Override
+    public Optional<WebhookStore> webhooks() {
+        return Optional.of(webhooks);
     }
 
     @Override

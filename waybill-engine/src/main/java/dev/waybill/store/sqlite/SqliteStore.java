@@ -15,6 +15,7 @@ import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
 import dev.waybill.store.StoreException;
 import dev.waybill.store.UnclearCommitException;
+import dev.waybill.store.WebhookStore;
 import dev.waybill.store.jdbc.Migrations;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -45,7 +46,7 @@ import org.sqlite.SQLiteException;
  */
 public final class SqliteStore implements Store {
     private static final int APPLICATION_ID = 0x57617962; // "Wayb"
-    private static final List<String> MIGRATIONS = List.of("001_core.sql", "002_invariants.sql");
+    private static final List<String> MIGRATIONS = List.of("001_core.sql", "002_invariants.sql", "005_webhooks.sql", "006_queue.sql");
     private static final int BUSY_MILLIS = 10_000;
     private static final int CACHE_KIBIBYTES = 65_536;
     /** Larger than the default: a checkpoint syncs the file, and more commits share one. */
@@ -60,6 +61,7 @@ public final class SqliteStore implements Store {
     private final Lane readers;
     private final SqliteQueries queries;
     private final SqliteSequences sequences;
+    private final SqliteWebhooks webhooks;
     private final AtomicLong newest = new AtomicLong();
     /** The last node that registered before we had the lock: it and all before it are dead. */
     private final AtomicLong formerNodes = new AtomicLong(-1);
@@ -111,6 +113,7 @@ public final class SqliteStore implements Store {
         this.writer = opened;
         this.queries = new SqliteQueries(readers);
         this.sequences = new SqliteSequences(readers, this);
+        this.webhooks = new SqliteWebhooks(readers, this);
     }
 
     private RuntimeException refusal(Exception e) {
@@ -304,7 +307,7 @@ public final class SqliteStore implements Store {
         });
     }
 
-    private long now() {
+    long now() {
         return newest.accumulateAndGet(Db.micros(clock.instant()), Math::max);
     }
 
@@ -423,6 +426,11 @@ public final class SqliteStore implements Store {
     @Override
     public Queries queries() {
         return queries;
+    }
+
+    @Override
+    public Optional<WebhookStore> webhooks() {
+        return Optional.of(webhooks);
     }
 
     @Override

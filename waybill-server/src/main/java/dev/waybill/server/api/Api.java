@@ -63,6 +63,7 @@ public final class Api implements AutoCloseable {
         all.addAll(new RunRoutes(backend, clock).endpoints());
         all.addAll(new EffectRoutes(backend, clock).endpoints());
         all.addAll(new ChangeRoutes(backend, feed).endpoints());
+        all.addAll(new WebhookRoutes(backend.webhooks()).endpoints());
         endpoints = List.copyOf(all);
         document = OpenApi.document(endpoints, schemas, version);
     }

@@ -4,6 +4,7 @@ import dev.waybill.Waybill;
 import dev.waybill.operate.Effects;
 import dev.waybill.operate.Runs;
 import dev.waybill.operate.Sequences;
+import dev.waybill.server.webhook.Webhooks;
 import dev.waybill.store.Durability;
 import dev.waybill.store.Queries;
 import java.util.function.BooleanSupplier;
@@ -15,14 +16,15 @@ public record Backend(
         Runs runs,
         Effects effects,
         Queries queries,
+        Webhooks webhooks,
         String store,
         Durability durability,
         BooleanSupplier ready,
         Consumer<Runnable> onChange) {
 
-    public static Backend of(Waybill engine) {
+    public static Backend of(Waybill engine, Webhooks webhooks) {
         return new Backend(
-                engine.sequences(), engine.runs(), engine.effects(), engine.queries(), engine.storeDescription(),
+                engine.sequences(), engine.runs(), engine.effects(), engine.queries(), webhooks, engine.storeDescription(),
                 engine.durability(), engine::ready, engine::onChange);
     }
 }

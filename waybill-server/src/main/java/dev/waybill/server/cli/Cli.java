@@ -30,6 +30,7 @@ public final class Cli {
         line.addSubcommand(new SequenceCommand(world));
         line.addSubcommand(new RunCommand(world));
         line.addSubcommand(new CommandLine(new EffectsCommand(world)).addSubcommand(new EffectsCommand.Resolve(world)));
+        line.addSubcommand(new WebhooksCommand(world));
         line.addSubcommand(new StoreCommand(world));
         line.addSubcommand(new HealthCommand(world));
         line.addSubcommand(new DemoCommand(world));
