@@ -18,6 +18,7 @@ import dev.waybill.operate.SequenceCatalog;
 import dev.waybill.operate.Sequences;
 import dev.waybill.recorder.Flights;
 import dev.waybill.store.Durability;
+import dev.waybill.store.EscalationStore;
 import dev.waybill.store.Queries;
 import dev.waybill.store.Store;
 import dev.waybill.store.WebhookStore;
@@ -116,6 +117,11 @@ public final class Waybill implements AutoCloseable {
     /** What people and the API read. */
     public Queries queries() {
         return store.queries();
+    }
+
+    /** Calls people about effects; empty where the store keeps no record of it. */
+    public Optional<EscalationStore> escalations() {
+        return store.escalations();
     }
 
     /** Endpoints that events are sent to; empty where the store keeps none. */

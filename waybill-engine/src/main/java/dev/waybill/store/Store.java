@@ -114,6 +114,11 @@ public interface Store extends AutoCloseable {
         return Optional.empty();
     }
 
+    /** Calls people; empty where a store keeps no record of it (the one in memory). */
+    default Optional<EscalationStore> escalations() {
+        return Optional.empty();
+    }
+
     /**
      * Has every new connection that owners' commits go over checked before its first commit: behind it may be another history of the
      * database (a standby that was promoted, a backup). What the check throws reaches the committer, nothing is written, and the

@@ -92,9 +92,9 @@ public record ManyReceipts(int receipts, int unknown) {
                    CASE WHEN seq % :every > 0 THEN 'pi_' || seq END, CASE WHEN seq % :every > 0 THEN '{"id":"pi_' || seq || '","paid":true}' END
               FROM effect_receipts;
             INSERT INTO effect_open (tenant_id, instance_id, path, attempt, id, state, at, since, kind, destination, destination_fingerprint,
-                   request_sha256, claim_epoch)
+                   request_sha256, claim_epoch, labels)
             SELECT tenant_id, instance_id, path, attempt, id, 'unknown', at, at, kind, destination, destination_fingerprint, request_sha256,
-                   claim_epoch
+                   claim_epoch, labels
               FROM effect_receipts WHERE seq % :every = 0;
             DROP TABLE numbers;
             """;

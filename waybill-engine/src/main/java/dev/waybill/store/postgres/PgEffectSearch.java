@@ -101,20 +101,26 @@ final class PgEffectSearch {
 
     List<EffectView> run() throws SQLException {
         Place after = filter.after() == null ? null : Place.of(filter.after());
-        boolean named = filter.id() != null || filter.idempotencyKey() != null || filter.providerReceiptId() != null
-                || filter.word() != null;
-        if (filter.bounded() || named) {
+        boolean keyed = filter.openOnly() || filter.states().equals(Set.of(EffectState.UNKNOWN)) || filter.instance() != null
+                || filter.execution() != null || filter.id() != null || filter.idempotencyKey() != null
+                || filter.providerReceiptId() != null || (filter.word() != null && !filter.bounded());
+        if (keyed) {
             return pages(after, null);
         }
-        Instant newest = after == null ? databaseNow() : after.at();
+        // By time alone: what a page needs lies near its end, and a whole day would be sorted for it.
+        Instant newest = after != null ? after.at() : filter.to() != null ? filter.to() : databaseNow();
         List<EffectView> found = List.of();
         for (Duration window : WINDOWS) {
-            found = pages(after, newest.minus(window));
-            if (found.size() == filter.limit()) {
+            Instant notBefore = newest.minus(window);
+            if (filter.from() != null && !notBefore.isAfter(filter.from())) {
                 break;
             }
+            found = pages(after, notBefore);
+            if (found.size() == filter.limit()) {
+                return found;
+            }
         }
-        return found;
+        return filter.from() == null && filter.to() == null ? found : pages(after, null);
     }
 
     private Instant databaseNow() throws SQLException {

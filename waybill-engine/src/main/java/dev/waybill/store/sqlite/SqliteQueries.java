@@ -115,10 +115,12 @@ final class SqliteQueries implements Queries {
                     "coalesce(j.to_state, r.state) IN " + marks(filter.states()),
                     filter.states().stream().map(EffectState::wire).toArray());
         }
-        where.when(
-                        filter.execution(),
-                        from + ".instance_id IN (SELECT d.instance_id FROM instance_data d WHERE d.tenant_id = r.tenant_id AND d.execution_id = ?)")
-                .when(filter.block(), from + ".path = ?")
+        if (filter.execution() != null) {
+            where.and(
+                    from + ".instance_id IN (SELECT d.instance_id FROM instance_data d WHERE d.tenant_id = ? AND d.execution_id = ?)",
+                    filter.tenant(), filter.execution());
+        }
+        where.when(filter.block(), from + ".path = ?")
                 .when(filter.requestSha256(), from + ".request_sha256 = ?")
                 .when(filter.fingerprint(), from + ".destination_fingerprint = ?")
                 .when(filter.epoch(), from + ".claim_epoch = ?")
@@ -256,6 +258,16 @@ final class SqliteQueries implements Queries {
                          GROUP BY tenant_id, kind, destination, state ORDER BY tenant_id, kind, destination, state""")
                 .list(row -> new OpenDepth(
                         row.getString(1), row.getString(2), row.getString(3), row.getString(4), row.getLong(5), Db.time(row.getLong(6)))));
+    }
+
+    @Override
+    public List<OpenEffect> unknownEffects() {
+        return readers.call(db -> db.sql("""
+                        SELECT tenant_id, instance_id, id, path, attempt, kind, destination, since, labels FROM effect_open
+                         WHERE state = 'unknown' ORDER BY since, id""")
+                .list(row -> new OpenEffect(
+                        new InstanceKey(row.getString(1), Db.uuid(row, 2)), Db.uuid(row, 3), row.getString(4), row.getInt(5), row.getString(6),
+                        row.getString(7), Db.time(row.getLong(8)), row.getString(9))));
     }
 
     @Override

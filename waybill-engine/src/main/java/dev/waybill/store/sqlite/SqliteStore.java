@@ -15,6 +15,7 @@ import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
 import dev.waybill.store.StoreException;
 import dev.waybill.store.UnclearCommitException;
+import dev.waybill.store.EscalationStore;
 import dev.waybill.store.WebhookStore;
 import dev.waybill.store.jdbc.Migrations;
 import java.io.IOException;
@@ -46,7 +47,7 @@ import org.sqlite.SQLiteException;
  */
 public final class SqliteStore implements Store {
     private static final int APPLICATION_ID = 0x57617962; // "Wayb"
-    private static final List<String> MIGRATIONS = List.of("001_core.sql", "002_invariants.sql", "005_webhooks.sql", "006_queue.sql");
+    private static final List<String> MIGRATIONS = List.of("001_core.sql", "002_invariants.sql", "005_webhooks.sql", "006_queue.sql", "007_escalations.sql");
     private static final int BUSY_MILLIS = 10_000;
     private static final int CACHE_KIBIBYTES = 65_536;
     /** Larger than the default: a checkpoint syncs the file, and more commits share one. */
@@ -431,6 +432,29 @@ public final class SqliteStore implements Store {
     @Override
     public Optional<WebhookStore> webhooks() {
         return Optional.of(webhooks);
+    }
+
+    @Override
+    public Optional<EscalationStore> escalations() {
+        return Optional.of((effect, threshold, payload) -> write((db, now) -> {
+            boolean first = db.sql("""
+                            INSERT INTO effect_escalations (tenant_id, effect_id, threshold, at)
+                            SELECT tenant_id, id, ?, ? FROM effect_open
+                             WHERE tenant_id = ? AND instance_id = ? AND path = ? AND attempt = ? AND state = 'unknown'
+                                ON CONFLICT DO NOTHING""")
+                            .text(threshold).number(now).text(effect.instance().tenant()).uuid(effect.instance().id()).text(effect.path())
+                            .number(effect.attempt())
+                            .update()
+                    > 0;
+            if (first) {
+                db.sql("""
+                                INSERT INTO events (tenant_id, instance_id, type, subject, at, payload)
+                                VALUES (?, ?, 'effect.escalated', ?, ?, ?)""")
+                        .text(effect.instance().tenant()).uuid(effect.instance().id()).text(effect.id().toString()).number(now).text(payload)
+                        .update();
+            }
+            return first;
+        }));
     }
 
     @Override
