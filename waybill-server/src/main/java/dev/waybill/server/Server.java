@@ -21,12 +21,14 @@ public final class Server implements AutoCloseable {
     private final Metrics metrics;
     private final Api api;
     private final @Nullable WebhookSender sender;
+    private final @Nullable Escalator escalator;
 
-    private Server(Waybill engine, Metrics metrics, Api api, @Nullable WebhookSender sender) {
+    private Server(Waybill engine, Metrics metrics, Api api, @Nullable WebhookSender sender, @Nullable Escalator escalator) {
         this.engine = engine;
         this.metrics = metrics;
         this.api = api;
         this.sender = sender;
+        this.escalator = escalator;
     }
 
     /**
@@ -60,7 +62,7 @@ public final class Server implements AutoCloseable {
             SecureRandom random = new SecureRandom();
             Backend backend = Backend.of(engine, new Webhooks(engine.webhooks(), engine.queries(), transport, clock, random));
             Api api = new Api(
-                            backend, config.keys(), config.keys().none(), clock, () -> metrics.scrape(backend.queries()), version())
+                            backend, config.keys(), config.keys().none(), clock, () -> metrics.scrape(backend.queries(), engine.webhooks()), version())
                     .start(config.host(), config.port());
             WebhookSender sender = engine.webhooks()
                     .map(store -> new WebhookSender(store, engine.queries(), transport, clock, random).start())
@@ -68,7 +70,10 @@ public final class Server implements AutoCloseable {
             if (sender != null) {
                 engine.onChange(sender::hint);
             }
-            return new Server(engine, metrics, api, sender);
+            Escalator escalator = engine.escalations()
+                    .map(store -> new Escalator(engine.queries(), store, config.escalation(), clock).start())
+                    .orElse(null);
+            return new Server(engine, metrics, api, sender, escalator);
         } catch (RuntimeException e) {
             engine.close();
             metrics.close();
@@ -121,6 +126,9 @@ public final class Server implements AutoCloseable {
         try {
             if (sender != null) {
                 sender.close();
+            }
+            if (escalator != null) {
+                escalator.close();
             }
             api.drain();
             engine.close();

@@ -1,6 +1,7 @@
 package dev.waybill.server;
 
 import dev.waybill.json.SecretSource;
+import java.math.BigDecimal;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
@@ -27,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  * @param restored         the database came back from a backup: unfinished runs are paused until {@code store accept}
  * @param acceptCommitLoss go on although the database may lose answered commits
  * @param pool             PostgreSQL connections for reads and outside moves; null: a restart after a kill on PostgreSQL waits for the lease
+ * @param escalation       when a person is called about an unknown effect
  */
 public record ServerConfig(
         String host,
@@ -43,7 +45,8 @@ public record ServerConfig(
         List<String> allowAddresses,
         boolean restored,
         boolean acceptCommitLoss,
-        @Nullable Integer pool) {
+        @Nullable Integer pool,
+        Escalation escalation) {
 
     /**
      * @param folder null: beside the SQLite file, else in the node directory
@@ -51,6 +54,12 @@ public record ServerConfig(
      * @param bytes  size of the node's file
      */
     public record Recorder(@Nullable Path folder, boolean off, int bytes) {}
+
+    /**
+     * @param ages    an effect that is unknown for longer is escalated, once for each of them
+     * @param amounts by currency: a tenant's money at risk that calls for a person
+     */
+    public record Escalation(List<Duration> ages, Map<String, BigDecimal> amounts) {}
 
     /** A setting that cannot be used; the message names where it came from and what to write instead. */
     public static final class Invalid extends RuntimeException {
