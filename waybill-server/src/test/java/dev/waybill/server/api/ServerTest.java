@@ -443,6 +443,18 @@ class ServerTest {
     }
 
     @Test
+    void anUnknownEffectReachesAWebhookOfItsTenantByItself() {
+        lab.provider.script(
+                Rule.on("POST", "/hooks").then(Behaviour.answer(200)), Rule.on("POST", "/charges").then(Behaviour.applyThenDrop()));
+        String path = "/api/v1/webhooks/" + lab.post("/api/v1/webhooks", "{'url':'$P/hooks'}").json().path("id").asString();
+        lab.sequence("told", charge(",'on_unknown':'wait'"));
+        lab.await(lab.start("told", "{'order':'H-1'}"), "waiting");
+        org.awaitility.Awaitility.await().until(() -> !lab.get(path).json().path("last_success_at").isNull());
+        assertThat(lab.get(path).json().path("state").asString()).isEqualTo("active");
+        lab.post(path + "/remove", "");
+    }
+
+    @Test
     void aWebhookThatCannotBeIsRefusedWithItsPlaceAndLeavesNoRow() {
         String[][] bad = {
             {"{'url':'http://169.254.169.254/latest'}", "/url"},
