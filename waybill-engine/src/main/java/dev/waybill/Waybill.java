@@ -1,5 +1,6 @@
 package dev.waybill;
 
+import dev.waybill.definition.Destinations;
 import dev.waybill.engine.CrashPoints;
 import dev.waybill.engine.EngineRuntime;
 import dev.waybill.engine.Host;
@@ -10,13 +11,17 @@ import dev.waybill.handler.Handler;
 import dev.waybill.handler.Handlers;
 import dev.waybill.json.SecretSource;
 import dev.waybill.model.WaybillException;
+import dev.waybill.operate.DestinationDesk;
 import dev.waybill.operate.EffectDesk;
 import dev.waybill.operate.Effects;
+import dev.waybill.operate.HeldDestinations;
+import dev.waybill.operate.FourEyes;
 import dev.waybill.operate.RunDesk;
 import dev.waybill.operate.Runs;
 import dev.waybill.operate.SequenceCatalog;
 import dev.waybill.operate.Sequences;
 import dev.waybill.recorder.Flights;
+import dev.waybill.store.DeskStore;
 import dev.waybill.store.Durability;
 import dev.waybill.store.EscalationStore;
 import dev.waybill.store.Queries;
@@ -51,6 +56,7 @@ public final class Waybill implements AutoCloseable {
     private final SequenceCatalog sequences;
     private final RunDesk runs;
     private final EffectDesk effects;
+    private final DestinationDesk destinations;
     private final @Nullable NodeDirectory directory;
 
     private Waybill(Builder builder, Store store, Durability durability, @Nullable NodeDirectory directory) {
@@ -59,14 +65,15 @@ public final class Waybill implements AutoCloseable {
         this.durability = durability;
         this.directory = directory;
         Handlers handlers = builder.handlers();
-        SequenceCache cache = new SequenceCache(store.sequences(), SequenceCatalog::parse);
+        SequenceCache cache = new SequenceCache(store.sequences(), row -> SequenceCatalog.parse(row, builder.destinations));
         this.engine = new EngineRuntime(
                 Host.SYSTEM, store, builder.options, name -> handlers.find(name).orElse(null), builder.secrets, cache, ids, builder.random, builder.wall, builder.meter,
                 builder.points, builder.nodeName, directory == null ? incarnation -> {} : directory::write,
                 builder.flights(store.description()));
-        this.sequences = new SequenceCatalog(store.sequences(), ids, name -> handlers.find(name).isPresent());
+        this.sequences = new SequenceCatalog(store.sequences(), ids, name -> handlers.find(name).isPresent(), builder.destinations);
         this.runs = new RunDesk(store, engine, cache, ids);
-        this.effects = new EffectDesk(store, engine, runs, ids);
+        this.effects = new EffectDesk(store, engine, runs, ids, builder.fourEyes);
+        this.destinations = new DestinationDesk(store, builder.destinations);
     }
 
     /** An embedded engine on one SQLite file. */
@@ -114,6 +121,11 @@ public final class Waybill implements AutoCloseable {
         return effects;
     }
 
+    /** Destinations: which there are, and which are held. */
+    public HeldDestinations destinations() {
+        return destinations;
+    }
+
     /** What people and the API read. */
     public Queries queries() {
         return store.queries();
@@ -127,6 +139,11 @@ public final class Waybill implements AutoCloseable {
     /** Endpoints that events are sent to; empty where the store keeps none. */
     public Optional<WebhookStore> webhooks() {
         return store.webhooks();
+    }
+
+    /** What the operators' desk keeps and looks for. */
+    public DeskStore desk() {
+        return store.desk();
     }
 
     public String storeDescription() {
@@ -169,6 +186,7 @@ public final class Waybill implements AutoCloseable {
         private SecretSource secrets = SecretSource.NONE;
         private EngineOptions options = EngineOptions.DEFAULT;
         private Meter meter = Meter.NONE;
+        private Destinations destinations = Destinations.NONE;
         private List<String> allowed = List.of();
         private String nodeName = "waybill-" + ProcessHandle.current().pid();
         private @Nullable Path nodeDirectory;
@@ -178,6 +196,7 @@ public final class Waybill implements AutoCloseable {
         private CrashPoints points = CrashPoints.NONE;
         private @Nullable HttpTransport transport;
         private InstantSource wall = InstantSource.system();
+        private FourEyes fourEyes = FourEyes.NONE;
         private RandomGenerator random = new java.security.SecureRandom();
         private int mostCommitters = Integer.MAX_VALUE;
 
@@ -206,8 +225,23 @@ public final class Waybill implements AutoCloseable {
             return this;
         }
 
+        /**
+         * What this node knows of destinations, beside what sequences declare themselves: as {@code destinations[]} of a document, each
+         * with an optional {@code tenant}. All nodes of one store should be told the same.
+         */
+        public Builder destinations(Destinations destinations) {
+            this.destinations = destinations;
+            return this;
+        }
+
         public Builder meter(Meter meter) {
             this.meter = meter;
+            return this;
+        }
+
+        /** Which decisions about effects need a second principal. */
+        public Builder fourEyes(FourEyes policy) {
+            this.fourEyes = policy;
             return this;
         }
 

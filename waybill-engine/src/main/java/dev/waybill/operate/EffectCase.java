@@ -1,5 +1,6 @@
 package dev.waybill.operate;
 
+import dev.waybill.engine.EffectContract;
 import dev.waybill.engine.NextStep;
 import dev.waybill.store.EvidenceRow;
 import dev.waybill.store.JournalRow;
@@ -14,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param attempts every receipt of the same effect, by attempt
  * @param run      the instance it belongs to, or null when retention removed it
  * @param next     what the engine will do about it while it is unknown; null when it is not, or the run is gone
+ * @param contract what is promised about it; null when the run is gone
  * @param quiet    true when no sender and no packet can still arrive (database time)
  */
 public record EffectCase(
@@ -23,5 +25,6 @@ public record EffectCase(
         List<EffectView> attempts,
         @Nullable RunView run,
         @Nullable NextStep next,
+        @Nullable EffectContract contract,
         boolean quiet,
         Instant databaseNow) {}

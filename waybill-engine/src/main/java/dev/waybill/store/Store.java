@@ -106,6 +106,9 @@ public interface Store extends AutoCloseable {
     /** What people and the API read. Never used for a decision. */
     Queries queries();
 
+    /** What the operators' desk keeps and looks for. */
+    DeskStore desk();
+
     /** Published sequence versions. */
     SequenceStore sequences();
 
@@ -118,6 +121,9 @@ public interface Store extends AutoCloseable {
     default Optional<EscalationStore> escalations() {
         return Optional.empty();
     }
+
+    /** Destinations that are held. */
+    DestinationHolds holds();
 
     /**
      * Has every new connection that owners' commits go over checked before its first commit: behind it may be another history of the

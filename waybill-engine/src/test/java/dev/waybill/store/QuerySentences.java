@@ -348,6 +348,32 @@ abstract class QuerySentences extends StoreSentences {
     }
 
     @Test
+    void proposalsAreFoundByTheirKindNewestFirstWithTheirReceiptAndWithoutBytes() {
+        Owned owned = lab().owned(lab().node()).unknown("charge");
+        for (int i = 0; i < 3; i++) {
+            applied(outside(Move.outside(owned.key()).evidence("charge", 0, "proposal", new byte[] {(byte) i})));
+            applied(outside(Move.outside(owned.key()).evidence("charge", 0, "note", null)));
+        }
+
+        List<DeskStore.FoundEvidence> found = store().desk().evidenceOfKind(TENANT, "proposal", 2);
+        assertThat(found).hasSize(2).allSatisfy(one -> {
+            assertThat(one.instance()).isEqualTo(owned.key());
+            assertThat(one.receipt()).isEqualTo(owned.load().receipts().getFirst().id());
+            assertThat(one.row().kind()).isEqualTo("proposal");
+            assertThat(one.row().bytes()).isNull();
+        });
+        assertThat(found.getFirst().row().at()).isAfterOrEqualTo(found.getLast().row().at());
+        assertThat(store().desk().evidenceOfKind("globex", "proposal", 2)).isEmpty();
+    }
+
+    @Test
+    void aValueIsKeptOnce() {
+        assertThat(store().desk().keepOnce("a-key", "first")).isEqualTo("first");
+        assertThat(store().desk().keepOnce("a-key", "second")).isEqualTo("first");
+        assertThat(store().desk().keepOnce("another", "second")).isEqualTo("second");
+    }
+
+    @Test
     void changesAreReadInPagesByTenant() {
         assertThat(store().queries().newestChange()).isNull();
         assertThat(store().queries().changes(TENANT, null, 10)).isEmpty();

@@ -1,6 +1,8 @@
 package dev.waybill.server;
 
 import dev.waybill.engine.Meter;
+import dev.waybill.operate.HeldDestinations;
+import dev.waybill.store.DestinationHolds.Standing;
 import dev.waybill.store.Queries;
 import dev.waybill.store.Queries.OpenDepth;
 import dev.waybill.store.Queries.OpenEffect;
@@ -60,6 +62,9 @@ public final class Metrics implements Meter, AutoCloseable {
             .description("Webhook endpoints by state: active, failing, parked")
             .register(registry);
     private final AtomicInteger nodesAlive = new AtomicInteger();
+    private final MultiGauge heldDestinations = MultiGauge.builder("waybill_destinations_held")
+            .description("Tenants for which this destination is held: new dispatches there wait")
+            .register(registry);
     private final AtomicInteger storeUp = registry.gauge("waybill_store_up", new AtomicInteger(1));
     private final JvmGcMetrics gc = new JvmGcMetrics();
     private final InstantSource clock;
@@ -96,21 +101,29 @@ public final class Metrics implements Meter, AutoCloseable {
     }
 
     /** Prometheus text. A store that does not answer costs its gauges, not the scrape. */
-    public String scrape(Queries queries, Optional<WebhookStore> hooks) {
+    public String scrape(Queries queries, HeldDestinations destinations, Optional<WebhookStore> hooks) {
         try {
             gauges(queries.openDepth());
             money(queries.unknownEffects());
             hooks.ifPresent(store -> webhooks(store.counts()));
             Instant now = clock.instant();
             nodesAlive.set((int) queries.nodes().stream().filter(node -> !node.fenced() && node.expiresAt().isAfter(now)).count());
+            held(destinations.standings());
             up(1);
         } catch (StoreException e) {
             LOG.warn("the queue's depth could not be read: {}", e.getMessage());
             gauges(List.of());
             money(List.of());
+            held(List.of());
             up(0);
         }
         return registry.scrape();
+    }
+
+    private void held(List<Standing> standings) {
+        Map<String, Long> names = new LinkedHashMap<>();
+        standings.stream().filter(Standing::held).forEach(one -> names.merge(one.place().destination(), 1L, Long::sum));
+        heldDestinations.register(names.entrySet().stream().map(one -> MultiGauge.Row.of(Tags.of("destination", one.getKey()), one.getValue())).toList(), true);
     }
 
     private void up(int value) {

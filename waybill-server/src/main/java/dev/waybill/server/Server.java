@@ -42,6 +42,8 @@ public final class Server implements AutoCloseable {
                 .options(options(config))
                 .secrets(config.secretSource())
                 .allowAddresses(config.allowAddresses())
+                .destinations(config.destinations())
+                .fourEyes(config.fourEyes())
                 .meter(metrics);
         if (config.nodeName() != null) {
             builder.nodeName(config.nodeName());
@@ -62,7 +64,7 @@ public final class Server implements AutoCloseable {
             SecureRandom random = new SecureRandom();
             Backend backend = Backend.of(engine, new Webhooks(engine.webhooks(), engine.queries(), transport, clock, random));
             Api api = new Api(
-                            backend, config.keys(), config.keys().none(), clock, () -> metrics.scrape(backend.queries(), engine.webhooks()), version())
+                            backend, config.keys(), config.keys().none(), clock, () -> metrics.scrape(backend.queries(), backend.destinations(), engine.webhooks()), version())
                     .start(config.host(), config.port());
             WebhookSender sender = engine.webhooks()
                     .map(store -> new WebhookSender(store, engine.queries(), transport, clock, random).start())

@@ -1,6 +1,8 @@
 package dev.waybill.server;
 
+import dev.waybill.definition.Destinations;
 import dev.waybill.json.SecretSource;
+import dev.waybill.operate.FourEyes;
 import java.math.BigDecimal;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -27,7 +29,9 @@ import org.jspecify.annotations.Nullable;
  * @param allowAddresses   exact {@code host:port} pairs that http_request may call although they are internal
  * @param restored         the database came back from a backup: unfinished runs are paused until {@code store accept}
  * @param acceptCommitLoss go on although the database may lose answered commits
+ * @param fourEyes         which decisions about effects need a second principal
  * @param pool             PostgreSQL connections for reads and outside moves; null: a restart after a kill on PostgreSQL waits for the lease
+ * @param destinations     what this node knows of destinations; all nodes of one store should be told the same
  * @param escalation       when a person is called about an unknown effect
  */
 public record ServerConfig(
@@ -46,6 +50,8 @@ public record ServerConfig(
         boolean restored,
         boolean acceptCommitLoss,
         @Nullable Integer pool,
+        Destinations destinations,
+        FourEyes fourEyes,
         Escalation escalation) {
 
     /**
@@ -74,6 +80,9 @@ public record ServerConfig(
         if (keys.none() && !insecure) {
             throw new Invalid("no API key is configured: set WAYBILL_API_KEY or api_keys in the configuration file, "
                     + "or add --insecure to serve this machine only, without keys");
+        }
+        if (!fourEyes.rules().isEmpty() && (insecure || keys.principals() < 2)) {
+            throw new Invalid("four_eyes needs two principals: configure api_keys with two different names, and no --insecure");
         }
         if (pool != null && !store.startsWith("postgres")) {
             throw new Invalid("pool is about PostgreSQL connections, and the store is " + withoutPassword(store) + ": leave pool out");

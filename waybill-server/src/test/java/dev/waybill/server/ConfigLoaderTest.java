@@ -74,6 +74,11 @@ class ConfigLoaderTest {
         "allow_addresses: ['http://x']             | allow_addresses has http://x",
         "secrets: [a]                              | secrets must be a mapping",
         "- a                                       | must be a mapping",
+        "four_eyes: {rules: [{kind: http}]}        | four_eyes needs two principals",
+        "four_eyes: {rules: []}                    | four_eyes.rules must be a list",
+        "four_eyes: {rules: [{kind: htp}]}         | four_eyes.rules[0].kind is htp",
+        "four_eyes: {rules: [{label: amount}]}     | four_eyes.rules[0] needs label and above together",
+        "four_eyes: {rules: [{above: '1,000'}]}    | four_eyes.rules[0].above is 1,000",
         "port: 1\\nport: 2                         | is not YAML",
     })
     void aFaultInTheFileIsNamedWithItsPath(String yaml, String message) throws IOException {
@@ -131,6 +136,19 @@ class ConfigLoaderTest {
         assertThat(keys.find(digest)).isEmpty();
         assertThat(keys.find("")).isEmpty();
         assertThat(keys.find(null)).isEmpty();
+    }
+
+    @Test
+    void destinationsAreReadAndAFaultOfTheirsNamesItsPlace() throws IOException {
+        String good = file("destinations:\n  - {name: pay, tenant: acme, match: {url: 'https://api.pay.example/v1'}, preset: stripe, settle: 90s}\n");
+        ServerConfig config = ConfigLoader.load(Map.of("config", List.of(good)), KEY);
+        assertThat(config.destinations().forTenant("acme").find("http_request", "http_request https://api.pay.example/v1/charges")).isNotNull();
+        assertThat(config.destinations().forTenant("other").find("http_request", "http_request https://api.pay.example/v1/charges")).isNull();
+
+        String bad = file("destinations:\n  - {name: pay, match: {url: 'https://api.pay.example'}, presett: stripe}\n");
+        assertThatThrownBy(() -> ConfigLoader.load(Map.of("config", List.of(bad)), KEY))
+                .isInstanceOf(ServerConfig.Invalid.class)
+                .hasMessageContainingAll("destinations", "/destinations/0/presett", "did you mean preset");
     }
 
     @Test

@@ -5,6 +5,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import dev.waybill.model.InstanceKey;
 import dev.waybill.store.Commit;
 import dev.waybill.store.CommitAnswer;
+import dev.waybill.store.DeskStore;
 import dev.waybill.store.Durability;
 import dev.waybill.store.InstanceSnapshot;
 import dev.waybill.store.OutsideAnswer;
@@ -14,6 +15,7 @@ import dev.waybill.store.SequenceStore;
 import dev.waybill.store.Start;
 import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
+import dev.waybill.store.DestinationHolds;
 import dev.waybill.store.EscalationStore;
 import dev.waybill.store.WebhookStore;
 import dev.waybill.store.jdbc.Migrations;
@@ -48,7 +50,7 @@ public final class PostgresStore implements Store {
     private static final int STARTERS = 4;
     private static final Duration WAIT = Duration.ofSeconds(30);
     private static final Migrations MIGRATIONS = new Migrations(
-            PostgresStore.class, List.of("001_core.sql", "002_invariants.sql", "005_webhooks.sql", "006_queue.sql", "007_escalations.sql"), "LOCK TABLE waybill_migrations IN SHARE ROW EXCLUSIVE MODE");
+            PostgresStore.class, List.of("001_core.sql", "002_invariants.sql", "003_destinations.sql", "004_desk.sql", "005_webhooks.sql", "006_queue.sql", "007_escalations.sql"), "LOCK TABLE waybill_migrations IN SHARE ROW EXCLUSIVE MODE");
 
     private final String description;
     private final AutoCloseable pool;
@@ -63,6 +65,7 @@ public final class PostgresStore implements Store {
     private final PgNotifications notifications;
     private final Queries queries;
     private final SequenceStore sequences;
+    private final PgHolds holds;
     private final WebhookStore webhooks;
     private volatile ConnectionCheck commitConnectionCheck = receipts -> {};
 
@@ -80,6 +83,7 @@ public final class PostgresStore implements Store {
         this.notifications = new PgNotifications(dedicated);
         this.queries = new PgQueries(reads);
         this.sequences = new PgSequences(reads);
+        this.holds = new PgHolds(reads);
         this.webhooks = new PgWebhooks(reads);
     }
 
@@ -338,8 +342,18 @@ public final class PostgresStore implements Store {
     }
 
     @Override
+    public DeskStore desk() {
+        return new PgDesk(reads);
+    }
+
+    @Override
     public SequenceStore sequences() {
         return sequences;
+    }
+
+    @Override
+    public DestinationHolds holds() {
+        return holds;
     }
 
     @Override

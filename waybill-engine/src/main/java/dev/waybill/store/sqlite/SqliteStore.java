@@ -4,6 +4,7 @@ import dev.waybill.model.InstanceKey;
 import dev.waybill.model.WaybillException;
 import dev.waybill.store.Commit;
 import dev.waybill.store.CommitAnswer;
+import dev.waybill.store.DeskStore;
 import dev.waybill.store.Durability;
 import dev.waybill.store.InstanceSnapshot;
 import dev.waybill.store.OutsideAnswer;
@@ -15,6 +16,7 @@ import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
 import dev.waybill.store.StoreException;
 import dev.waybill.store.UnclearCommitException;
+import dev.waybill.store.DestinationHolds;
 import dev.waybill.store.EscalationStore;
 import dev.waybill.store.WebhookStore;
 import dev.waybill.store.jdbc.Migrations;
@@ -47,7 +49,9 @@ import org.sqlite.SQLiteException;
  */
 public final class SqliteStore implements Store {
     private static final int APPLICATION_ID = 0x57617962; // "Wayb"
-    private static final List<String> MIGRATIONS = List.of("001_core.sql", "002_invariants.sql", "005_webhooks.sql", "006_queue.sql", "007_escalations.sql");
+    private static final List<String> MIGRATIONS = List.of("001_core.sql", "002_invariants.sql", "003_destinations.sql", "004_desk.sql", "005_webhooks.sql", "006_queue.sql", "007_escalations.sql");
+    /** The number of the newest file: files of one release may come from several hands, so numbers can have gaps. */
+    private static final int SCHEMA = Integer.parseInt(MIGRATIONS.getLast().substring(0, 3));
     private static final int BUSY_MILLIS = 10_000;
     private static final int CACHE_KIBIBYTES = 65_536;
     /** Larger than the default: a checkpoint syncs the file, and more commits share one. */
@@ -62,6 +66,8 @@ public final class SqliteStore implements Store {
     private final Lane readers;
     private final SqliteQueries queries;
     private final SqliteSequences sequences;
+    private final SqliteHolds holds;
+    private final SqliteDesk desk;
     private final SqliteWebhooks webhooks;
     private final AtomicLong newest = new AtomicLong();
     /** The last node that registered before we had the lock: it and all before it are dead. */
@@ -114,6 +120,8 @@ public final class SqliteStore implements Store {
         this.writer = opened;
         this.queries = new SqliteQueries(readers);
         this.sequences = new SqliteSequences(readers, this);
+        this.holds = new SqliteHolds(readers, this);
+        this.desk = new SqliteDesk(readers, this);
         this.webhooks = new SqliteWebhooks(readers, this);
     }
 
@@ -180,10 +188,10 @@ public final class SqliteStore implements Store {
         if (!fresh && application != APPLICATION_ID) {
             throw notOurs("is another program's SQLite database (application_id " + application + ")");
         }
-        if (version > MIGRATIONS.size()) {
+        if (version > SCHEMA) {
             throw WaybillException.conflict(
                     "STORE_NEWER",
-                    file + " was written by a newer release (schema " + version + ", this one knows " + MIGRATIONS.size() + ")",
+                    file + " was written by a newer release (schema " + version + ", this one knows " + SCHEMA + ")",
                     "start that release or a newer one");
         }
         db.execute("PRAGMA journal_mode = WAL");
@@ -354,7 +362,7 @@ public final class SqliteStore implements Store {
             }
         }
         List<CommitAnswer> answers = write((db, now) -> {
-            boolean alive = Claims.alive(db, node, now);
+            UUID alive = Claims.alive(db, node, now) ? node : null;
             try {
                 db.execute("SAVEPOINT batch");
                 List<CommitAnswer> fast = new Commits(db, alive, again, false, now).run(batch);
@@ -369,7 +377,7 @@ public final class SqliteStore implements Store {
         return answers;
     }
 
-    private static List<CommitAnswer> careful(Db db, boolean alive, boolean again, long now, List<Commit> batch) throws SQLException {
+    private static List<CommitAnswer> careful(Db db, @Nullable UUID alive, boolean again, long now, List<Commit> batch) throws SQLException {
         try {
             return new Commits(db, alive, again, true, now).run(batch);
         } catch (Commits.Clash e) {
@@ -458,8 +466,18 @@ public final class SqliteStore implements Store {
     }
 
     @Override
+    public DeskStore desk() {
+        return desk;
+    }
+
+    @Override
     public SequenceStore sequences() {
         return sequences;
+    }
+
+    @Override
+    public DestinationHolds holds() {
+        return holds;
     }
 
     /** The file is locked while it is open: nobody puts another in its place. */

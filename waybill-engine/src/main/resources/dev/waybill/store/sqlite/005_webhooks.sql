@@ -1,3 +1,4 @@
+PRAGMA user_version = 5;
 -- Where events of a tenant are sent, and how far each place has got: the cursor into the outbox, the claim of the sender, the retries of
 -- the event that is next.
 CREATE TABLE webhook_endpoints (

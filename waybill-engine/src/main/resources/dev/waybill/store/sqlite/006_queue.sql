@@ -1,3 +1,4 @@
+PRAGMA user_version = 6;
 -- Labels stand in the queue too: a search for one, or what is at stake, must not visit a receipt for each row of the queue (measured: 350 ms
 -- for 10,000 of them among a million receipts).
 ALTER TABLE effect_open ADD COLUMN labels TEXT;

@@ -1,3 +1,4 @@
+PRAGMA user_version = 7;
 -- Which thresholds a person was called about, once for each effect.
 CREATE TABLE effect_escalations (
   tenant_id TEXT    NOT NULL,

@@ -221,8 +221,18 @@ final class SeedProtocolStore implements Store {
     }
 
     @Override
+    public dev.waybill.store.DeskStore desk() {
+        return real.desk();
+    }
+
+    @Override
     public SequenceStore sequences() {
         return real.sequences();
+    }
+
+    @Override
+    public dev.waybill.store.DestinationHolds holds() {
+        return real.holds();
     }
 
     /** The seed compares nothing; and what it has dispatched stands in its own tables. */

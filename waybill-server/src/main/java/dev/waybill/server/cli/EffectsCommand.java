@@ -168,6 +168,9 @@ final class EffectsCommand extends Cli.Group {
                 entry("run", text(effect, "instance_id") + " " + text(effect.path("run"), "state")),
                 entry("labels", String.join(" ", labels(effect))),
                 entry("destination", text(effect, "destination")),
+                entry("profile", text(effect, "destination_profile")),
+                entry("promise", effect.path("guarantee").isNull() ? "" : text(effect, "guarantee") + ": " + text(effect, "guarantee_means")),
+                entry("look it up", text(effect, "search_url")),
                 entry("key", text(effect, "idempotency_key")),
                 entry("provider id", text(effect, "provider_receipt_id")),
                 entry("request", text(effect, "request")),
@@ -181,7 +184,9 @@ final class EffectsCommand extends Cli.Group {
                 entry("by itself", healing(effect.path("healing")))));
         section("journal", effect.path("journal"), move -> text(move, "at") + "  " + text(move, "from") + " -> " + text(move, "to") + "  by "
                 + text(move, "actor") + "  " + text(move, "reason"));
-        section("evidence", effect.path("evidence"), item -> text(item, "at") + "  " + text(item, "kind") + "  by " + text(item, "actor") + "  "
+        section("proposals", effect.path("proposals"), item -> text(item, "status") + "  " + text(item, "state") + " by " + text(item, "proposed_by")
+                + ", until " + text(item, "expires_at") + "  " + text(item, "note") + "  (" + text(item, "proposal_id") + ")");
+        section("evidence", effect.path("evidence"), item -> text(item, "n") + "  " + text(item, "at") + "  " + text(item, "kind") + "  by " + text(item, "actor") + "  "
                 + text(item, "body"));
         if (effect.path("attempts").size() > 1) {
             section("attempts", effect.path("attempts"), item -> text(item, "attempt") + "  " + text(item, "state") + "  " + text(item, "effect_id"));
@@ -255,7 +260,7 @@ final class EffectsCommand extends Cli.Group {
         return Exit.OK;
     }
 
-    private static void done(Terminal terminal, Connection connection, JsonNode effect) {
+    static void done(Terminal terminal, Connection connection, JsonNode effect) {
         if (connection.json()) {
             terminal.json(effect);
         } else {
@@ -334,13 +339,19 @@ final class EffectsCommand extends Cli.Group {
         @Option(names = "--link", description = "Where it can be seen.")
         @Nullable String link;
 
+        @Option(names = "--evidence-file", paramLabel = "FILE", description = "The provider's record; with it --committed needs no --provider-id.")
+        @Nullable String evidenceFile;
+
         @Option(names = "--output", paramLabel = "JSON|@FILE", description = "Becomes the block's output.")
         @Nullable String output;
 
         @Override
         public Integer call() {
             ObjectNode body = Json.NODES.objectNode().put("state", state.wire());
-            body.putObject("evidence").put("note", note).put("link", link);
+            ObjectNode evidence = body.putObject("evidence").put("note", note).put("link", link);
+            if (evidenceFile != null) {
+                evidence.set("file", EvidenceCommands.file(evidenceFile));
+            }
             if (providerId != null) {
                 body.put("provider_receipt_id", providerId);
             }

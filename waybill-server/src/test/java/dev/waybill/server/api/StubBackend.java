@@ -2,8 +2,10 @@ package dev.waybill.server.api;
 
 import dev.waybill.model.WaybillException;
 import dev.waybill.operate.Effects;
+import dev.waybill.operate.HeldDestinations;
 import dev.waybill.operate.Runs;
 import dev.waybill.operate.Sequences;
+import dev.waybill.store.DeskStore;
 import dev.waybill.store.Durability;
 import dev.waybill.store.Queries;
 import dev.waybill.server.webhook.Webhooks;
@@ -22,7 +24,8 @@ final class StubBackend {
 
     static Backend empty() {
         return new Backend(
-                stub(Sequences.class), stub(Runs.class), stub(Effects.class), stub(Queries.class),
+                stub(Sequences.class), stub(Runs.class), stub(Effects.class), stub(HeldDestinations.class), stub(Queries.class),
+                stub(DeskStore.class),
                 new Webhooks(Optional.empty(), stub(Queries.class), new HttpTransport(AddressPolicy.publicOnly()), InstantSource.system(), new Random(1)), "stub",
                 new Durability(List.of(), List.of()), () -> true, _ -> {});
     }

@@ -69,11 +69,23 @@ class CliTest {
     }
 
     @Test
+    void aDestinationIsListedHeldAndReleased() throws IOException {
+        String sequence = file("held.yaml", "name: cli-held\ndestinations:\n  - {name: nine, match: {handler: http_request}, hold: {}}\nblocks:\n"
+                + "  - {type: step, id: a, handler: noop}\n");
+        assertThat(waybill("sequence", "apply", sequence).exit()).isZero();
+        assertThat(waybill("destinations", "list").out()).contains("nine").contains("open");
+        assertThat(waybill("destinations", "hold", "nine").exit()).isNotZero();
+        assertThat(waybill("destinations", "hold", "nine", "--reason", "status page").out()).contains("nine is held");
+        assertThat(waybill("destinations", "list").out()).contains("held").contains("status page");
+        assertThat(waybill("destinations", "release", "nine", "--reason", "over").out()).contains("nine is open");
+    }
+
+    @Test
     void aSequenceIsValidatedAppliedListedAndShown() throws IOException {
         String good = file("good.yaml", "name: cli-good\nblocks:\n  - {type: step, id: a, handler: noop, params: {}}\n");
         String bad = file("bad.json", "{\"name\":\"cli-bad\",\"blocks\":[{\"type\":\"step\",\"id\":\"a\"}]}");
 
-        assertThat(waybill("sequence", "validate", good)).extracting(Ran::exit, Ran::out).containsExactly(0, "a   pure\n" + good + " is valid\n");
+        assertThat(waybill("sequence", "validate", good)).extracting(Ran::exit, Ran::out).containsExactly(0, "a   pure: touches nothing outside; no receipt, may run again\n" + good + " is valid\n");
         Ran faulty = waybill("sequence", "validate", bad);
         assertThat(faulty.exit()).isEqualTo(1);
         assertThat(faulty.out()).contains("fault  ").contains("/blocks/0");
@@ -228,5 +240,42 @@ class CliTest {
         assertThat(Terminal.age(120)).isEqualTo("2 min");
         assertThat(Terminal.age(7_200)).isEqualTo("2 h");
         assertThat(Terminal.age(200_000)).isEqualTo("2 d");
+    }
+
+    @Test
+    void anUnknownEffectIsProvenByAFileExportedAndCheckedAndAStatementAgreesAfterwards() throws IOException {
+        lab.provider.script(Rule.on("POST", "/charges").thenAlways(Behaviour.applyThenDrop()));
+        lab.sequence("cli-desk", charge(""));
+        String run = lab.start("cli-desk", "{'order':'D-1'}");
+        lab.await(run, "waiting");
+        String id = lab.effectOf(run).path("effect_id").asString();
+        String record = file("their-record.txt", "ch_77 succeeded");
+        String saved = directory.resolve("saved").toString();
+
+        assertThat(waybill("effects", "attach", id, "--note", "their support confirms").exit()).isZero();
+        assertThat(waybill("effects", "attach", id).err()).contains("EVIDENCE_REQUIRED");
+        assertThat(waybill("effects", "resolve", id, "--committed", "--note", "seen").exit()).isEqualTo(1);
+        assertThat(waybill("effects", "resolve", id, "--committed", "--note", "seen", "--provider-id", "ch_77", "--evidence-file", record).exit()).isZero();
+        assertThat(waybill("effects", "evidence", id).out()).contains("note", "resolution", "file");
+        assertThat(waybill("effects", "evidence", id, "--get", "3", "--save", saved).exit()).isZero();
+        assertThat(Path.of(saved)).hasContent("ch_77 succeeded");
+        assertThat(waybill("effects", "proposals").exit()).isZero();
+        assertThat(waybill("effects", "approve", id).exit()).isEqualTo(3);
+
+        String exported = directory.resolve("case.json").toString();
+        assertThat(waybill("effects", "export", id, "--save", exported).exit()).isZero();
+        String key = file("key.txt", lab.get("/api/v1/signing-key").json().path("public_key").asString() + "\n");
+        assertThat(bare("effects", "verify-export", exported, "--public-key", key).out()).contains("unchanged");
+        String changed = file("changed.json", Files.readString(Path.of(exported)).replace("their support confirms", "nobody confirms"));
+        assertThat(bare("effects", "verify-export", changed, "--public-key", key)).satisfies(ran -> {
+            assertThat(ran.exit()).isEqualTo(1);
+            assertThat(ran.err()).contains("was changed");
+        });
+
+        String statement = file("april.csv", "Charge\nch_77\n");
+        Ran agrees = waybill("effects", "import-statement", statement, "--dest", lab.provider.url("/charges"), "--map", "id=Charge");
+        assertThat(agrees.out()).contains("settled").contains("nothing was written");
+        String orphan = file("may.csv", "Charge\nch_78\n");
+        assertThat(waybill("effects", "import-statement", orphan, "--dest", lab.provider.url("/charges"), "--map", "id=Charge").exit()).isEqualTo(5);
     }
 }
