@@ -83,7 +83,7 @@ final class Operator {
             command("effects show " + WaybillAct.text(file, "effect_id").substring(0, 8));
         }
         String destination = WaybillAct.text(cases.getFirst(), "destination");
-        command("effects import-statement " + statement.getFileName() + " --dest " + destination + " --map key=reference,id=transaction --apply");
+        command("effects import-statement " + statement.getFileName() + " --dest \"" + destination + "\" --map key=reference,id=transaction --apply");
         ObjectNode body = Json.NODES
                 .objectNode()
                 .put("name", String.valueOf(statement.getFileName()))
