@@ -358,6 +358,37 @@ public final class EffectDesk implements Effects {
         return evidence;
     }
 
+    // --- evidence --------------------------------------------------------------------------------------------------------------
+
+    @Override
+    public EffectCase attach(String tenant, UUID receiptId, Attachment attachment, String actor) {
+        for (int race = 0; race < MAX_RACES; race++) {
+            EffectView effect = store.queries().effect(tenant, receiptId).orElseThrow(() -> notFound(receiptId.toString()));
+            ReceiptRow receipt = effect.receipt();
+            String body = Json.write(attachment.body());
+            boolean there = store.queries().evidence(effect.instance(), receipt.path(), receipt.attempt()).stream()
+                    .anyMatch(row -> row.kind().equals(attachment.kind()) && row.body().equals(body));
+            if (there) {
+                return get(tenant, receiptId.toString());
+            }
+            InstanceSnapshot snapshot = store.load(effect.instance())
+                    .orElseThrow(() -> WaybillException.conflict("RUN_GONE", "the run of effect " + receiptId + " is gone", null));
+            OutsideMove move = new OutsideMove(
+                    effect.instance(), ids.get(), snapshot.instance().wakeSeq(), Set.of(), List.of(), List.of(),
+                    List.of(new EvidenceRow(
+                            receipt.path(), receipt.attempt(), attachment.kind(), "operator:" + actor, body, attachment.bytes(), null)),
+                    List.of(), null, null, Set.of(), false, null,
+                    attachment.contradicts()
+                            ? List.of(Events.effect("effect.contradiction", effect.instance(), receipt, attachment.kind()))
+                            : List.of(),
+                    new AuditRow(actor, "effect.attach", receiptId.toString(), body));
+            if (engine.outside(move) instanceof OutsideAnswer.Applied) {
+                return get(tenant, receiptId.toString());
+            }
+        }
+        throw WaybillException.conflict("RUN_BUSY", "the run of effect " + receiptId + " keeps changing; try again", null);
+    }
+
     // --- a lost output ---------------------------------------------------------------------------------------------------------
 
     @Override

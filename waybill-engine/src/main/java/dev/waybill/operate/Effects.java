@@ -27,6 +27,23 @@ public interface Effects {
     EffectCase resolve(String tenant, UUID receiptId, Resolution resolution);
 
     /**
+     * Something that belongs into a case file and decides nothing.
+     *
+     * @param kind        note, link, file or statement
+     * @param body        a JSON object
+     * @param bytes       a file's content, or null
+     * @param contradicts true: it speaks against what the receipt says; the event {@code effect.contradiction} calls somebody
+     */
+    record Attachment(String kind, JsonNode body, byte @Nullable [] bytes, boolean contradicts) {}
+
+    /**
+     * Adds evidence, in any state of the receipt and the run. What is there already, with the same words, is not added again.
+     *
+     * @throws dev.waybill.model.WaybillException 404 EFFECT_NOT_FOUND, 409 RUN_GONE
+     */
+    EffectCase attach(String tenant, UUID receiptId, Attachment attachment, String actor);
+
+    /**
      * Asks the step's verifier now and records what it says; the answer is the case file afterwards. Works in every state of the run: on
      * an ended one only the ledger moves.
      *

@@ -29,7 +29,9 @@ public final class Cli {
         line.addSubcommand(new ServeCommand(world));
         line.addSubcommand(new SequenceCommand(world));
         line.addSubcommand(new RunCommand(world));
-        line.addSubcommand(new CommandLine(new EffectsCommand(world)).addSubcommand(new EffectsCommand.Resolve(world)));
+        line.addSubcommand(new CommandLine(new EffectsCommand(world))
+                .addSubcommand(new EffectsCommand.Resolve(world))
+                .addSubcommand(new ImportStatementCommand(world)));
         line.addSubcommand(new StoreCommand(world));
         line.addSubcommand(new HealthCommand(world));
         line.addSubcommand(new DemoCommand(world));

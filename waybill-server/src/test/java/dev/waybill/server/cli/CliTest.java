@@ -139,6 +139,30 @@ class CliTest {
     }
 
     @Test
+    void aStatementIsShownFirstAndAppliedWhenAskedTo() throws IOException {
+        lab.provider.script(Rule.on("POST", "/charges").then(Behaviour.applyThenDrop()));
+        lab.sequence("cli-bank", charge(""));
+        String run = lab.start("cli-bank", "{'order':'C-77'}");
+        lab.await(run, "waiting");
+        String statement = file("statement.csv", "Buchung,Zweck,Betrag\ntr_77,C-77,5.00\ntr_78,C-none,6\n");
+        String[] command = {
+            "effects", "import-statement", statement, "--dest", lab.provider.url("/charges"), "--match", "label:order", "--map",
+            "reference=Zweck,amount=Betrag,transaction=Buchung"
+        };
+        Ran dry = waybill(command);
+        assertThat(dry.exit()).as(dry.err()).isZero();
+        assertThat(dry.out()).contains("would commit").contains("orphan").contains("2 lines, 1 matched, 1 orphan").contains("nothing was written: --apply");
+        List<String> apply = new ArrayList<>(List.of(command));
+        apply.add("--apply");
+        assertThat(waybill(apply.toArray(String[]::new)).out()).contains("done: commit").contains("1 done");
+        lab.await(run, "completed");
+        apply.addAll(List.of("-o", "json"));
+        assertThat(Json.parse(waybill(apply.toArray(String[]::new)).out()).path("counts").path("done").asInt()).isZero();
+        command[8] = "betrag=Betrag";
+        assertThat(waybill(command).err()).contains("UNKNOWN_FIELD").contains("/map/betrag");
+    }
+
+    @Test
     void theProviderIsAskedByCommandAndTheRunGoesOn() {
         lab.provider.script(Rule.on("POST", "/charges").then(Behaviour.applyThenDrop()), Rule.on("GET", "/charges").then(Behaviour.answer(500)));
         lab.sequence("cli-verify", charge(",'on_unknown':['verify','wait']").replace("'effect':{", "'effect':{'verify':{'every':'1h','params':{'url':'"
