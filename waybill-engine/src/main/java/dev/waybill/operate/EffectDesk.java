@@ -24,6 +24,8 @@ import dev.waybill.store.Queries.EffectFilter;
 import dev.waybill.store.Queries.EffectView;
 import dev.waybill.store.ReceiptRow;
 import dev.waybill.store.Store;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -32,14 +34,18 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.UUID;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /** The queue of effects nobody knows the outcome of, and the road back (semantics.md section 5). */
 public final class EffectDesk implements Effects {
     private static final int MAX_NOTE = 10_000;
     private static final int MAX_RACES = 20;
+    private static final int MAX_FILES = 20;
+    private static final int MAX_LINK = 2_048;
     private static final Set<EffectState> BY_A_PERSON =
             Set.of(EffectState.COMMITTED, EffectState.VERIFIED, EffectState.COMPENSATED, EffectState.ABANDONED);
 
@@ -201,15 +207,13 @@ public final class EffectDesk implements Effects {
             throw WaybillException.badRequest(
                     "RESOLUTION_INVALID", "a person resolves to committed, verified, compensated or abandoned", "/state");
         }
-        if (r.note().isBlank() || r.note().length() > MAX_NOTE) {
-            throw new WaybillException(
-                    422, "EVIDENCE_REQUIRED", "say what you looked at: a note of 1 to " + MAX_NOTE + " characters is required", "/note",
-                    "add --note \"what the provider's record shows\"");
-        }
-        if (r.state() == EffectState.COMMITTED && (r.providerReceiptId() == null || r.providerReceiptId().isBlank())) {
-            throw new WaybillException(
-                    422, "EVIDENCE_REQUIRED", "committed needs the provider's own id of it", "/provider_receipt_id",
-                    "add --provider-id ID");
+        checkedNote(r.note(), switch (r.state()) {
+            case ABANDONED -> "say what was searched and not found";
+            case COMPENSATED -> "say what undid it";
+            default -> "say what you looked at";
+        });
+        if (r.link() != null) {
+            checkedLink(r.link(), "/evidence/link");
         }
         Then then = then(r);
         boolean fits =
@@ -232,7 +236,19 @@ public final class EffectDesk implements Effects {
         return r.state() == EffectState.COMMITTED || r.state() == EffectState.VERIFIED ? Then.CONTINUE : Then.NONE;
     }
 
+    /** Committed needs the provider's own id, unless a file on the case proves it (semantics.md section 5, Resolve). */
+    private void requireProof(EffectView effect, Resolution r) {
+        boolean named = r.providerReceiptId() != null && !r.providerReceiptId().isBlank();
+        if (r.state() == EffectState.COMMITTED && !named && r.file() == null
+                && evidenceOf(effect).stream().noneMatch(row -> row.kind().equals("file"))) {
+            throw new WaybillException(
+                    422, "EVIDENCE_REQUIRED", "committed needs the provider's own id of it, or a file that proves it", "/provider_receipt_id",
+                    "add --provider-id ID or --evidence-file FILE");
+        }
+    }
+
     private OutsideMove decide(EffectView effect, RunInspection run, Resolution r) {
+        requireProof(effect, r);
         ReceiptRow receipt = effect.receipt();
         InstanceSnapshot snapshot = run.snapshot();
         boolean compensates = r.state() == EffectState.COMPENSATED && effect.state().applied();
@@ -278,11 +294,17 @@ public final class EffectDesk implements Effects {
                         receipt.path(), run.nextRow(receipt.path()), BlockRow.Kind.ERROR, Json.write(Problems.json(abandoned)), null, transition,
                         null))
                 : List.of();
-        EvidenceRow evidence = new EvidenceRow(
-                receipt.path(), receipt.attempt(), "resolution", "operator:" + r.actor(), Json.write(evidence(r, then)), null, null);
+        List<EvidenceRow> evidence = new ArrayList<>();
+        if (r.file() != null) {
+            evidence.add(new EvidenceRow(
+                    receipt.path(), receipt.attempt(), "file", "operator:" + r.actor(), Json.write(r.file().json()), r.file().content(), null));
+            requireRoom(evidenceOf(effect), evidence);
+        }
+        evidence.add(new EvidenceRow(
+                receipt.path(), receipt.attempt(), "resolution", "operator:" + r.actor(), Json.write(evidence(r, then)), null, null));
         Event event = Events.effect("effect.resolved", effect.instance(), receipt, r.state().wire());
         return new OutsideMove(
-                effect.instance(), transition, snapshot.instance().wakeSeq(), Set.of(), List.of(), journal, List.of(evidence), rows, null,
+                effect.instance(), transition, snapshot.instance().wakeSeq(), Set.of(), List.of(), journal, evidence, rows, null,
                 null, wakeFrom, false, null, List.of(event),
                 new AuditRow(r.actor(), "effect.resolve", receipt.id().toString(), Json.write(evidence(r, then))),
                 row.to() == EffectState.COMPENSATED || row.to() == EffectState.ABANDONED && then != Then.RESEND
@@ -351,6 +373,9 @@ public final class EffectDesk implements Effects {
         if (r.providerReceiptId() != null) {
             evidence.put("provider_receipt_id", r.providerReceiptId());
         }
+        if (r.file() != null) {
+            evidence.set("file", r.file().json());
+        }
         evidence.put("then", then.name().toLowerCase(Locale.ROOT));
         if (r.idempotencyKey() != null) {
             evidence.put("idempotency_key", r.idempotencyKey());
@@ -361,27 +386,32 @@ public final class EffectDesk implements Effects {
     // --- evidence --------------------------------------------------------------------------------------------------------------
 
     @Override
-    public EffectCase attach(String tenant, UUID receiptId, Attachment attachment, String actor) {
+    public EffectCase attach(String tenant, UUID receiptId, List<Attachment> attachments, String actor) {
         for (int race = 0; race < MAX_RACES; race++) {
             EffectView effect = store.queries().effect(tenant, receiptId).orElseThrow(() -> notFound(receiptId.toString()));
-            ReceiptRow receipt = effect.receipt();
-            String body = Json.write(attachment.body());
-            boolean there = store.queries().evidence(effect.instance(), receipt.path(), receipt.attempt()).stream()
-                    .anyMatch(row -> row.kind().equals(attachment.kind()) && row.body().equals(body));
-            if (there) {
-                return get(tenant, receiptId.toString());
-            }
             InstanceSnapshot snapshot = store.load(effect.instance())
                     .orElseThrow(() -> WaybillException.conflict("RUN_GONE", "the run of effect " + receiptId + " is gone", null));
+            List<EvidenceRow> known = evidenceOf(effect);
+            List<EvidenceRow> rows = attachments.stream()
+                    .map(one -> new EvidenceRow(
+                            effect.receipt().path(), effect.receipt().attempt(), one.kind(), "operator:" + actor, Json.write(one.body()),
+                            one.bytes(), null))
+                    .filter(row -> known.stream().noneMatch(old -> old.kind().equals(row.kind()) && old.body().equals(row.body())))
+                    .toList();
+            if (rows.isEmpty()) {
+                return get(tenant, receiptId.toString());
+            }
+            requireRoom(known, rows);
+            List<Event> events = attachments.stream()
+                    .filter(Attachment::contradicts)
+                    .map(one -> Events.effect("effect.contradiction", effect.instance(), effect.receipt(), one.kind()))
+                    .toList();
+            ArrayNode bodies = Json.NODES.arrayNode();
+            rows.forEach(row -> bodies.add(Json.NODES.objectNode().put("kind", row.kind()).set("body", Json.parse(row.body()))));
             OutsideMove move = new OutsideMove(
-                    effect.instance(), ids.get(), snapshot.instance().wakeSeq(), Set.of(), List.of(), List.of(),
-                    List.of(new EvidenceRow(
-                            receipt.path(), receipt.attempt(), attachment.kind(), "operator:" + actor, body, attachment.bytes(), null)),
-                    List.of(), null, null, Set.of(), false, null,
-                    attachment.contradicts()
-                            ? List.of(Events.effect("effect.contradiction", effect.instance(), receipt, attachment.kind()))
-                            : List.of(),
-                    new AuditRow(actor, "effect.attach", receiptId.toString(), body));
+                    effect.instance(), ids.get(), snapshot.instance().wakeSeq(), Set.of(), List.of(), List.of(), rows, List.of(), null, null,
+                    Set.of(), false, null, events,
+                    new AuditRow(actor, "effect.attach", receiptId.toString(), Json.write(Json.NODES.objectNode().set("evidence", bodies))));
             if (engine.outside(move) instanceof OutsideAnswer.Applied) {
                 return get(tenant, receiptId.toString());
             }
@@ -389,13 +419,47 @@ public final class EffectDesk implements Effects {
         throw WaybillException.conflict("RUN_BUSY", "the run of effect " + receiptId + " keeps changing; try again", null);
     }
 
+    private List<EvidenceRow> evidenceOf(EffectView effect) {
+        return store.queries().evidence(effect.instance(), effect.receipt().path(), effect.receipt().attempt());
+    }
+
+    private static void requireRoom(List<EvidenceRow> known, List<EvidenceRow> more) {
+        long files = Stream.concat(known.stream(), more.stream()).filter(row -> row.kind().equals("file")).count();
+        if (files > MAX_FILES && more.stream().anyMatch(row -> row.kind().equals("file"))) {
+            throw WaybillException.conflict("EVIDENCE_FULL", "a case file holds at most " + MAX_FILES + " files", "attach a link instead");
+        }
+    }
+
+    static String checkedNote(String note, String what) {
+        if (note.isBlank() || note.length() > MAX_NOTE) {
+            throw new WaybillException(
+                    422, "EVIDENCE_REQUIRED", what + ": a note of 1 to " + MAX_NOTE + " characters is required", "/note",
+                    "add --note \"what the provider's record shows\"");
+        }
+        return note;
+    }
+
+    /** An address that a person opens in a browser, and nothing that runs there. */
+    static String checkedLink(String link, String pointer) {
+        try {
+            URI address = new URI(link);
+            boolean web = "https".equalsIgnoreCase(address.getScheme()) || "http".equalsIgnoreCase(address.getScheme());
+            if (web && address.getHost() != null && link.length() <= MAX_LINK) {
+                return link;
+            }
+        } catch (URISyntaxException e) {
+            // Said below.
+        }
+        throw EvidenceFile.invalid("a link is an http or https address of at most " + MAX_LINK + " characters", pointer);
+    }
+
     // --- a lost output ---------------------------------------------------------------------------------------------------------
 
     @Override
     public EffectCase supplyOutput(String tenant, UUID receiptId, JsonNode output, String note, @Nullable String link, String actor) {
-        if (note.isBlank() || note.length() > MAX_NOTE) {
-            throw new WaybillException(
-                    422, "EVIDENCE_REQUIRED", "say where the output comes from: a note of 1 to " + MAX_NOTE + " characters", "/note", null);
+        checkedNote(note, "say where the output comes from");
+        if (link != null) {
+            checkedLink(link, "/evidence/link");
         }
         for (int race = 0; race < MAX_RACES; race++) {
             EffectView effect = store.queries().effect(tenant, receiptId).orElseThrow(() -> notFound(receiptId.toString()));

@@ -1,7 +1,10 @@
 package dev.waybill.operate;
 
+import dev.waybill.json.Json;
+import dev.waybill.model.WaybillException;
 import dev.waybill.store.Queries.EffectFilter;
 import dev.waybill.store.Queries.EffectView;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -39,9 +42,27 @@ public interface Effects {
     /**
      * Adds evidence, in any state of the receipt and the run. What is there already, with the same words, is not added again.
      *
-     * @throws dev.waybill.model.WaybillException 404 EFFECT_NOT_FOUND, 409 RUN_GONE
+     * @throws dev.waybill.model.WaybillException 404 EFFECT_NOT_FOUND, 409 RUN_GONE, 409 EVIDENCE_FULL
      */
-    EffectCase attach(String tenant, UUID receiptId, Attachment attachment, String actor);
+    EffectCase attach(String tenant, UUID receiptId, List<Attachment> attachments, String actor);
+
+    /** As a person attaches it: at least one of the three. @throws dev.waybill.model.WaybillException 422 EVIDENCE_REQUIRED, EVIDENCE_INVALID */
+    static List<Attachment> attachments(@Nullable String note, @Nullable String link, @Nullable EvidenceFile file) {
+        if (note == null && link == null && file == null) {
+            throw new WaybillException(422, "EVIDENCE_REQUIRED", "attach a note, a link or a file", "/note", "waybill effects attach --help");
+        }
+        List<Attachment> attachments = new ArrayList<>();
+        if (file != null) {
+            attachments.add(new Attachment("file", file.json(), file.content(), false));
+        }
+        if (link != null) {
+            attachments.add(new Attachment("link", Json.NODES.objectNode().put("link", EffectDesk.checkedLink(link, "/link")), null, false));
+        }
+        if (note != null) {
+            attachments.add(new Attachment("note", Json.NODES.objectNode().put("note", EffectDesk.checkedNote(note, "say what it is")), null, false));
+        }
+        return attachments;
+    }
 
     /**
      * Asks the step's verifier now and records what it says; the answer is the case file afterwards. Works in every state of the run: on

@@ -15,6 +15,7 @@ import tools.jackson.databind.JsonNode;
  * @param then              null: continue for committed/verified, none for abandoned/compensated
  * @param actor             who decides
  * @param idempotencyKey    the same key with the same decision again answers what the first one did; null = none
+ * @param file              the proof itself, kept with the case; for committed it may stand in for the provider's id; or null
  */
 public record Resolution(
         EffectState state,
@@ -24,7 +25,20 @@ public record Resolution(
         @Nullable JsonNode output,
         @Nullable Then then,
         String actor,
-        @Nullable String idempotencyKey) {
+        @Nullable String idempotencyKey,
+        @Nullable EvidenceFile file) {
+
+    public Resolution(
+            EffectState state,
+            String note,
+            @Nullable String link,
+            @Nullable String providerReceiptId,
+            @Nullable JsonNode output,
+            @Nullable Then then,
+            String actor,
+            @Nullable String idempotencyKey) {
+        this(state, note, link, providerReceiptId, output, then, actor, idempotencyKey, null);
+    }
 
     public Resolution(
             EffectState state,

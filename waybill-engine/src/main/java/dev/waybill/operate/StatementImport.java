@@ -459,7 +459,7 @@ public final class StatementImport {
         if (line.transaction() != null) {
             body.put("transaction", line.transaction());
         }
-        effects.attach(tenant, effect.receipt().id(), new Attachment("statement", body, null, true), request.actor());
+        effects.attach(tenant, effect.receipt().id(), List.of(new Attachment("statement", body, null, true)), request.actor());
     }
 
     /** The same line decides the same effect once, also when two people import it at the same moment. */

@@ -5,12 +5,16 @@ import static dev.waybill.server.api.Endpoint.Type.STRING;
 import static dev.waybill.server.api.Endpoint.Type.TIME;
 import static dev.waybill.server.api.Endpoint.Type.UUID;
 
+import dev.waybill.json.Json;
 import dev.waybill.model.EffectState;
 import dev.waybill.model.InstanceKey;
+import dev.waybill.model.WaybillException;
 import dev.waybill.operate.Effects;
+import dev.waybill.operate.EvidenceFile;
 import dev.waybill.operate.Resolution;
 import dev.waybill.store.Queries.EffectFilter;
 import dev.waybill.store.Queries.EffectView;
+import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -19,6 +23,8 @@ import java.util.Base64;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
@@ -67,6 +73,18 @@ final class EffectRoutes {
                 output(V1 + "/effects/{id}/output", "supplyEffectOutput"),
                 resolve(V1 + "/continuity/effects/{id}/resolve", "resolveContinuityEffect"),
                 output(V1 + "/continuity/effects/{id}/output", "supplyContinuityEffectOutput"),
+                Endpoint.post(V1 + "/effects/{id}/evidence", "attachEvidence", "Adds a note, a link or a file to the case; it decides nothing.")
+                        .tag("effects")
+                        .body("Attachment")
+                        .withFile()
+                        .answers(200, "EffectCase")
+                        .refuses(404, 409, 422)
+                        .does(this::attach),
+                Endpoint.get(V1 + "/effects/{id}/evidence/{sha256}", "getEvidenceFile", "A file of the case, as it was attached.")
+                        .tag("effects")
+                        .answers(200, null, "application/octet-stream")
+                        .refuses(404, 409)
+                        .does(this::download),
                 Endpoint.get(V1 + "/continuity/executions/{id}/effects", "listExecutionEffects", "The receipts of one logical execution.")
                         .tag("effects")
                         .paged()
@@ -79,6 +97,7 @@ final class EffectRoutes {
                 .tag("effects")
                 .header("Idempotency-Key", "The same key with the same decision again answers what the first one did.")
                 .body("Resolution")
+                .withFile()
                 .answers(200, "EffectCase")
                 .refuses(404, 409, 422)
                 .does(this::resolve);
@@ -180,8 +199,57 @@ final class EffectRoutes {
                 body.has("output") ? body.get("output") : null,
                 then.isString() ? Resolution.Then.valueOf(then.asString().toUpperCase(Locale.ROOT)) : null,
                 call.actor(),
-                call.idempotencyKey());
+                call.idempotencyKey(),
+                file(body.path("evidence").path("file"), "/evidence"));
         return Response.ok(EffectViews.caseFile(effects.resolve(call.tenant(), receipt(call), resolution)));
+    }
+
+    private Response attach(Call call) {
+        JsonNode body = call.body();
+        var attachments = Effects.attachments(text(body.get("note")), text(body.get("link")), file(body.path("file"), ""));
+        return Response.ok(EffectViews.caseFile(effects.attach(call.tenant(), receipt(call), attachments, call.actor())));
+    }
+
+    /** Always as bytes to keep: a page or a picture that somebody attached is not run under this server's name. */
+    private Response download(Call call) {
+        String sha256 = call.path("sha256").toLowerCase(Locale.ROOT);
+        return effects.get(call.tenant(), call.path("id")).evidence().stream()
+                .filter(row -> row.kind().equals("file") && row.bytes() != null)
+                .filter(row -> Json.parse(row.body()).path("sha256").asString("").equals(sha256))
+                .findFirst()
+                .map(row -> new Response(200, "application/octet-stream", Objects.requireNonNull(row.bytes()), Map.of(
+                        "Content-Disposition", "attachment; filename*=UTF-8''" + encoded(Json.parse(row.body()).path("name").asString("file"))), false))
+                .orElseThrow(() -> WaybillException.notFound("EVIDENCE_NOT_FOUND", "the case holds no file with this sha256"));
+    }
+
+    /** RFC 8187. */
+    private static String encoded(String name) {
+        return URLEncoder.encode(name, StandardCharsets.UTF_8).replace("+", "%20").replace("*", "%2A");
+    }
+
+    private static @Nullable EvidenceFile file(JsonNode file, String pointer) {
+        if (!file.isObject()) {
+            return null;
+        }
+        byte[] content;
+        try {
+            content = Base64.getDecoder().decode(file.path("content_base64").asString());
+        } catch (IllegalArgumentException e) {
+            throw WaybillException.badRequest("INVALID_FIELD", "content_base64 is not base64", pointer + "/file/content_base64");
+        }
+        EvidenceFile given;
+        try {
+            given = new EvidenceFile(file.path("name").asString(), content);
+        } catch (WaybillException e) {
+            throw new WaybillException(e.status(), e.code(), String.valueOf(e.getMessage()), pointer + e.pointer(), e.next());
+        }
+        String promised = text(file.get("sha256"));
+        if (promised != null && !promised.equalsIgnoreCase(given.sha256())) {
+            throw new WaybillException(
+                    422, "EVIDENCE_INVALID", "the content has the sha256 " + given.sha256() + ", not the promised one", pointer + "/file/sha256",
+                    "send the file again");
+        }
+        return given;
     }
 
     private Response supplyOutput(Call call) {

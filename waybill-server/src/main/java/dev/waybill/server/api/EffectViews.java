@@ -182,7 +182,12 @@ final class EffectViews {
         json.put("kind", row.kind());
         json.put("actor", row.actor());
         json.set("body", Views.parse(row.body()));
-        bytes(json, "bytes", row.bytes());
+        if (row.kind().equals("file")) {
+            // Shown by name, size and hash; its content is fetched by the hash.
+            json.putNull("bytes");
+        } else {
+            bytes(json, "bytes", row.bytes());
+        }
         Views.time(json, "at", row.at());
         return json;
     }

@@ -33,6 +33,15 @@ final class ApiClient {
         return read(send(request(path).GET().build()));
     }
 
+    /** The answer as it is, once it is no refusal. */
+    byte[] bytes(String path) {
+        HttpResponse<byte[]> response = raw(path);
+        if (response.statusCode() >= 300) {
+            read(response);
+        }
+        return response.body();
+    }
+
     JsonNode post(String path, JsonNode body) {
         return post(path, Json.writeBytes(body), "application/json");
     }

@@ -4,6 +4,7 @@ import static dev.waybill.server.cli.Terminal.text;
 import static java.util.Map.entry;
 
 import dev.waybill.json.Json;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -177,6 +178,33 @@ final class EffectsCommand extends Cli.Group {
         return Exit.OK;
     }
 
+    @Command(name = "attach", mixinStandardHelpOptions = true, description = "Adds a note, a link or a file to the case; it decides nothing.")
+    int attach(
+            @Mixin Connection connection,
+            @Parameters(paramLabel = "ID", description = "Id, or at least 4 leading digits of an open one") String id,
+            @Option(names = "--file", paramLabel = "FILE", description = "At most 1 MB; kept with its sha256.") @Nullable String file,
+            @Option(names = "--link", description = "Where it can be seen.") @Nullable String link,
+            @Option(names = "--note", description = "In words.") @Nullable String note) {
+        ObjectNode body = Json.NODES.objectNode().put("note", note).put("link", link);
+        if (file != null) {
+            body.set("file", Input.evidence(file));
+        }
+        done(terminal, connection, new ApiClient(connection).post(BASE + "/" + ApiClient.encode(id) + "/evidence", body));
+        return Exit.OK;
+    }
+
+    @Command(name = "evidence", mixinStandardHelpOptions = true, description = "Writes an attached file out, by its sha256 (see effects show).")
+    int evidence(
+            @Mixin Connection connection,
+            @Parameters(paramLabel = "ID") String id,
+            @Parameters(paramLabel = "SHA256") String sha256,
+            @Option(names = "--to", required = true, paramLabel = "FILE", description = "A file that does not exist yet.") Path to) {
+        byte[] content = new ApiClient(connection).bytes(BASE + "/" + ApiClient.encode(id) + "/evidence/" + ApiClient.encode(sha256));
+        Input.write(to, content);
+        terminal.line(to + "   " + content.length + " bytes");
+        return Exit.OK;
+    }
+
     private static void done(Terminal terminal, Connection connection, JsonNode effect) {
         if (connection.json()) {
             terminal.json(effect);
@@ -247,7 +275,7 @@ final class EffectsCommand extends Cli.Group {
             }
         }
 
-        @Option(names = "--provider-id", paramLabel = "X", description = "The provider's own name for it; needed with --committed.")
+        @Option(names = "--provider-id", paramLabel = "X", description = "The provider's own name for it; needed with --committed, unless a file proves it.")
         @Nullable String providerId;
 
         @Option(names = "--note", required = true, description = "What was looked at.")
@@ -256,13 +284,19 @@ final class EffectsCommand extends Cli.Group {
         @Option(names = "--link", description = "Where it can be seen.")
         @Nullable String link;
 
+        @Option(names = "--evidence-file", paramLabel = "FILE", description = "The proof itself, at most 1 MB; kept with its sha256.")
+        @Nullable String evidenceFile;
+
         @Option(names = "--output", paramLabel = "JSON|@FILE", description = "Becomes the block's output.")
         @Nullable String output;
 
         @Override
         public Integer call() {
             ObjectNode body = Json.NODES.objectNode().put("state", state.wire());
-            body.putObject("evidence").put("note", note).put("link", link);
+            ObjectNode evidence = body.putObject("evidence").put("note", note).put("link", link);
+            if (evidenceFile != null) {
+                evidence.set("file", Input.evidence(evidenceFile));
+            }
             if (providerId != null) {
                 body.put("provider_receipt_id", providerId);
             }

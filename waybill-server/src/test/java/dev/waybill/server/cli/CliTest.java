@@ -163,6 +163,26 @@ class CliTest {
     }
 
     @Test
+    void aFileIsAttachedWrittenOutAgainAndProvesTheCommit() throws IOException {
+        lab.provider.script(Rule.on("POST", "/charges").then(Behaviour.applyThenDrop()));
+        lab.sequence("cli-proof", charge(""));
+        String run = lab.start("cli-proof", "{'order':'C-88'}");
+        lab.await(run, "waiting");
+        String id = lab.effectOf(run).path("effect_id").asString();
+        String scan = file("scan.txt", "booked as 4711");
+        JsonNode kept = Json.parse(waybill("effects", "attach", id, "--file", scan, "--note", "from the bank", "-o", "json").out()).path("evidence").get(0);
+        String sha256 = kept.path("body").path("sha256").asString();
+        assertThat(waybill("effects", "show", id).out()).contains(sha256).contains("scan.txt");
+        Path back = directory.resolve("back.txt");
+        assertThat(waybill("effects", "evidence", id, sha256, "--to", back.toString()).exit()).isZero();
+        assertThat(back).hasContent("booked as 4711");
+        assertThat(waybill("effects", "evidence", id, sha256, "--to", back.toString()).exit()).isEqualTo(2);
+        assertThat(waybill("effects", "evidence", id, "00", "--to", directory.resolve("none").toString()).exit()).isEqualTo(3);
+        assertThat(waybill("effects", "resolve", id, "--committed", "--note", "as the file says", "--evidence-file", scan).out()).contains("committed");
+        lab.await(run, "completed");
+    }
+
+    @Test
     void theProviderIsAskedByCommandAndTheRunGoesOn() {
         lab.provider.script(Rule.on("POST", "/charges").then(Behaviour.applyThenDrop()), Rule.on("GET", "/charges").then(Behaviour.answer(500)));
         lab.sequence("cli-verify", charge(",'on_unknown':['verify','wait']").replace("'effect':{", "'effect':{'verify':{'every':'1h','params':{'url':'"
