@@ -11,6 +11,7 @@ import dev.waybill.handler.Handlers;
 import dev.waybill.json.SecretSource;
 import dev.waybill.model.WaybillException;
 import dev.waybill.operate.EffectDesk;
+import dev.waybill.operate.FourEyes;
 import dev.waybill.operate.Effects;
 import dev.waybill.operate.RunDesk;
 import dev.waybill.operate.Runs;
@@ -63,7 +64,7 @@ public final class Waybill implements AutoCloseable {
                 builder.flights(store.description()));
         this.sequences = new SequenceCatalog(store.sequences(), ids, name -> handlers.find(name).isPresent());
         this.runs = new RunDesk(store, engine, cache, ids);
-        this.effects = new EffectDesk(store, engine, runs, ids);
+        this.effects = new EffectDesk(store, engine, runs, ids, builder.fourEyes);
     }
 
     /** An embedded engine on one SQLite file. */
@@ -157,6 +158,7 @@ public final class Waybill implements AutoCloseable {
         private EngineOptions options = EngineOptions.DEFAULT;
         private Meter meter = Meter.NONE;
         private List<String> allowed = List.of();
+        private FourEyes fourEyes = FourEyes.NONE;
         private String nodeName = "waybill-" + ProcessHandle.current().pid();
         private @Nullable Path nodeDirectory;
         private @Nullable Path recorderFolder;
@@ -201,6 +203,12 @@ public final class Waybill implements AutoCloseable {
         /** Exact {@code host:port} pairs that http_request may call although they are internal addresses. */
         public Builder allowAddresses(List<String> hostPorts) {
             this.allowed = List.copyOf(hostPorts);
+            return this;
+        }
+
+        /** Which decisions about effects take two people. */
+        public Builder fourEyes(FourEyes policy) {
+            this.fourEyes = policy;
             return this;
         }
 

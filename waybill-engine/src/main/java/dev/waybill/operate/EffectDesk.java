@@ -24,8 +24,6 @@ import dev.waybill.store.Queries.EffectFilter;
 import dev.waybill.store.Queries.EffectView;
 import dev.waybill.store.ReceiptRow;
 import dev.waybill.store.Store;
-import java.net.URI;
-import java.net.URISyntaxException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -34,7 +32,6 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.UUID;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ArrayNode;
@@ -42,10 +39,8 @@ import tools.jackson.databind.node.ObjectNode;
 
 /** The queue of effects nobody knows the outcome of, and the road back (semantics.md section 5). */
 public final class EffectDesk implements Effects {
-    private static final int MAX_NOTE = 10_000;
     private static final int MAX_RACES = 20;
-    private static final int MAX_FILES = 20;
-    private static final int MAX_LINK = 2_048;
+    private static final int MAX_PROPOSED = 500;
     private static final Set<EffectState> BY_A_PERSON =
             Set.of(EffectState.COMMITTED, EffectState.VERIFIED, EffectState.COMPENSATED, EffectState.ABANDONED);
 
@@ -53,12 +48,19 @@ public final class EffectDesk implements Effects {
     private final EngineRuntime engine;
     private final RunDesk runs;
     private final Supplier<UUID> ids;
+    private final FourEyes fourEyes;
 
+    /** Where one person decides. */
     public EffectDesk(Store store, EngineRuntime engine, RunDesk runs, Supplier<UUID> ids) {
+        this(store, engine, runs, ids, FourEyes.NONE);
+    }
+
+    public EffectDesk(Store store, EngineRuntime engine, RunDesk runs, Supplier<UUID> ids, FourEyes fourEyes) {
         this.store = store;
         this.engine = engine;
         this.runs = runs;
         this.ids = ids;
+        this.fourEyes = fourEyes;
     }
 
     @Override
@@ -78,11 +80,13 @@ public final class EffectDesk implements Effects {
         RunInspection inspection = engine.inspect(key);
         InstanceSnapshot snapshot = inspection == null ? null : inspection.snapshot();
         Instant now = snapshot == null ? effect.since() : snapshot.databaseNow();
+        List<EvidenceRow> evidence = evidenceOf(effect);
         return new EffectCase(
                 effect,
                 store.queries().journal(key, receipt.path(), receipt.attempt()),
-                store.queries().evidence(key, receipt.path(), receipt.attempt()),
+                evidence,
                 attempts,
+                Proposal.of(evidence, lastN(effect), now),
                 snapshot == null ? null : runs.view(snapshot.instance()),
                 inspection == null || effect.state() != EffectState.UNKNOWN
                         ? null
@@ -143,7 +147,13 @@ public final class EffectDesk implements Effects {
             if (effect.state() != EffectState.UNKNOWN && decidedBefore(effect, resolution)) {
                 return get(tenant, receiptId.toString());
             }
-            OutsideMove move = decide(effect, run, resolution);
+            OutsideMove move = decide(effect, run, resolution, null);
+            if (fourEyes.requires(effect)) {
+                move = propose(effect, run, resolution);
+                if (move == null) {
+                    return get(tenant, receiptId.toString());
+                }
+            }
             OutsideAnswer answer = engine.outside(move);
             if (answer instanceof OutsideAnswer.Applied) {
                 engine.nudge(effect.instance());
@@ -207,13 +217,13 @@ public final class EffectDesk implements Effects {
             throw WaybillException.badRequest(
                     "RESOLUTION_INVALID", "a person resolves to committed, verified, compensated or abandoned", "/state");
         }
-        checkedNote(r.note(), switch (r.state()) {
+        EvidenceRules.checkedNote(r.note(), switch (r.state()) {
             case ABANDONED -> "say what was searched and not found";
             case COMPENSATED -> "say what undid it";
             default -> "say what you looked at";
         });
         if (r.link() != null) {
-            checkedLink(r.link(), "/evidence/link");
+            EvidenceRules.checkedLink(r.link(), "/evidence/link");
         }
         Then then = then(r);
         boolean fits =
@@ -247,7 +257,8 @@ public final class EffectDesk implements Effects {
         }
     }
 
-    private OutsideMove decide(EffectView effect, RunInspection run, Resolution r) {
+    /** @param approver the actor who approves what {@code r} proposed, with the proposal; null = decided by one person */
+    private OutsideMove decide(EffectView effect, RunInspection run, Resolution r, @Nullable Approval approver) {
         requireProof(effect, r);
         ReceiptRow receipt = effect.receipt();
         InstanceSnapshot snapshot = run.snapshot();
@@ -298,15 +309,22 @@ public final class EffectDesk implements Effects {
         if (r.file() != null) {
             evidence.add(new EvidenceRow(
                     receipt.path(), receipt.attempt(), "file", "operator:" + r.actor(), Json.write(r.file().json()), r.file().content(), null));
-            requireRoom(evidenceOf(effect), evidence);
+            EvidenceRules.requireRoom(evidenceOf(effect), evidence);
         }
         evidence.add(new EvidenceRow(
                 receipt.path(), receipt.attempt(), "resolution", "operator:" + r.actor(), Json.write(evidence(r, then)), null, null));
+        if (approver != null) {
+            evidence.add(decision(effect, Proposal.APPROVED, approver.proposal(), "", approver.actor()));
+        }
         Event event = Events.effect("effect.resolved", effect.instance(), receipt, r.state().wire());
         return new OutsideMove(
                 effect.instance(), transition, snapshot.instance().wakeSeq(), Set.of(), List.of(), journal, evidence, rows, null,
                 null, wakeFrom, false, null, List.of(event),
-                new AuditRow(r.actor(), "effect.resolve", receipt.id().toString(), Json.write(evidence(r, then))),
+                approver == null
+                        ? new AuditRow(r.actor(), "effect.resolve", receipt.id().toString(), Json.write(evidence(r, then)))
+                        : new AuditRow(
+                                approver.actor(), "effect.approve", receipt.id().toString(),
+                                Json.write(evidence(r, then).put("proposed_by", r.actor()).put("proposal_id", approver.proposal().toString()))),
                 row.to() == EffectState.COMPENSATED || row.to() == EffectState.ABANDONED && then != Then.RESEND
                         ? Set.of(receipt.path())
                         : Set.of());
@@ -383,6 +401,124 @@ public final class EffectDesk implements Effects {
         return evidence;
     }
 
+    // --- four eyes -------------------------------------------------------------------------------------------------------------
+
+    private record Approval(UUID proposal, String actor) {}
+
+    private static int lastN(EffectView effect) {
+        return effect.last() == null ? 0 : effect.last().n();
+    }
+
+    private List<Proposal> proposals(EffectView effect, Instant now) {
+        return Proposal.of(evidenceOf(effect), lastN(effect), now);
+    }
+
+    /** The decision as it could be carried out now, kept for somebody else; null when the same one waits already. */
+    private @Nullable OutsideMove propose(EffectView effect, RunInspection run, Resolution r) {
+        ReceiptRow receipt = effect.receipt();
+        InstanceSnapshot snapshot = run.snapshot();
+        Proposal waiting = proposals(effect, snapshot.databaseNow()).stream().filter(Proposal::pending).findFirst().orElse(null);
+        if (waiting != null) {
+            if (r.idempotencyKey() != null && r.idempotencyKey().equals(waiting.resolution().idempotencyKey())
+                    && waiting.principal().equals(FourEyes.principal(r.actor()))) {
+                return null;
+            }
+            throw WaybillException.conflict(
+                    "PROPOSAL_PENDING", "a decision of " + waiting.resolution().actor() + " waits for approval already",
+                    "waybill effects approve " + receipt.id() + ", or reject");
+        }
+        List<EvidenceRow> rows = new ArrayList<>();
+        if (r.file() != null) {
+            rows.add(new EvidenceRow(
+                    receipt.path(), receipt.attempt(), "file", "operator:" + r.actor(), Json.write(r.file().json()), r.file().content(), null));
+        }
+        String body = Json.write(Proposal.body(ids.get(), r, lastN(effect), snapshot.databaseNow().plus(fourEyes.expiry())));
+        rows.add(new EvidenceRow(receipt.path(), receipt.attempt(), Proposal.KIND, "operator:" + r.actor(), body, null, null));
+        return aside(effect, snapshot, rows, "effect.proposed", r.state().wire(), new AuditRow(r.actor(), "effect.propose", receipt.id().toString(), body));
+    }
+
+    /** Adds to the case and moves nothing. */
+    private OutsideMove aside(
+            EffectView effect, InstanceSnapshot snapshot, List<EvidenceRow> rows, String event, String reason, AuditRow audit) {
+        return new OutsideMove(
+                effect.instance(), ids.get(), snapshot.instance().wakeSeq(), Set.of(), List.of(), List.of(), rows, List.of(), null, null,
+                Set.of(), false, null, List.of(Events.effect(event, effect.instance(), effect.receipt(), reason)), audit);
+    }
+
+    private static EvidenceRow decision(EffectView effect, String kind, UUID proposal, String note, String actor) {
+        ObjectNode body = Json.NODES.objectNode().put("proposal_id", proposal.toString()).put("principal", FourEyes.principal(actor));
+        if (!note.isEmpty()) {
+            body.put("note", note);
+        }
+        return new EvidenceRow(
+                effect.receipt().path(), effect.receipt().attempt(), kind, "operator:" + actor, Json.write(body), null, null);
+    }
+
+    @Override
+    public EffectCase approve(String tenant, UUID receiptId, UUID proposalId, String actor) {
+        return close(tenant, receiptId, proposalId, Proposal.State.APPROVED, actor, (effect, run, proposal) -> {
+            if (proposal.principal().equals(FourEyes.principal(actor))) {
+                throw new WaybillException(
+                        403, "FOUR_EYES_SAME_PRINCIPAL", "who proposed a decision cannot approve it", "/proposal_id",
+                        "let somebody with another API key approve it");
+            }
+            return decide(effect, run, proposal.resolution(), new Approval(proposalId, actor));
+        });
+    }
+
+    @Override
+    public EffectCase reject(String tenant, UUID receiptId, UUID proposalId, String note, String actor) {
+        EvidenceRules.checkedNote(note, "say why it is rejected");
+        return close(tenant, receiptId, proposalId, Proposal.State.REJECTED, actor, (effect, run, _) -> aside(
+                effect, run.snapshot(), List.of(decision(effect, Proposal.REJECTED, proposalId, note, actor)), "effect.rejected", note,
+                new AuditRow(actor, "effect.reject", receiptId.toString(), Json.write(
+                        Json.NODES.objectNode().put("proposal_id", proposalId.toString()).put("note", note)))));
+    }
+
+    @FunctionalInterface
+    private interface Closing {
+        OutsideMove move(EffectView effect, RunInspection run, Proposal proposal);
+    }
+
+    private EffectCase close(String tenant, UUID receiptId, UUID proposalId, Proposal.State to, String actor, Closing closing) {
+        for (int race = 0; race < MAX_RACES; race++) {
+            EffectView effect = store.queries().effect(tenant, receiptId).orElseThrow(() -> notFound(receiptId.toString()));
+            RunInspection run = engine.inspect(effect.instance());
+            if (run == null) {
+                throw WaybillException.conflict("RUN_GONE", "the run of effect " + receiptId + " is gone", null);
+            }
+            Proposal proposal = proposals(effect, run.snapshot().databaseNow()).stream()
+                    .filter(one -> one.id().equals(proposalId))
+                    .findFirst()
+                    .orElseThrow(() -> new WaybillException(
+                            404, "PROPOSAL_NOT_FOUND", "effect " + receiptId + " has no such proposal", "/proposal_id",
+                            "waybill effects show " + receiptId));
+            if (proposal.state() == to && FourEyes.principal(actor).equals(proposal.decidedBy())) {
+                return get(tenant, receiptId.toString()); // Its answer was lost, not its effect.
+            }
+            if (!proposal.pending()) {
+                throw WaybillException.conflict(
+                        "PROPOSAL_CLOSED", "the proposal is " + proposal.state().wire() + "; nothing was written",
+                        "waybill effects show " + receiptId);
+            }
+            if (engine.outside(closing.move(effect, run, proposal)) instanceof OutsideAnswer.Applied) {
+                engine.nudge(effect.instance());
+                return get(tenant, receiptId.toString());
+            }
+        }
+        throw WaybillException.conflict("RUN_BUSY", "the run of effect " + receiptId + " keeps changing; try again", null);
+    }
+
+    @Override
+    public List<EffectView> proposed(String tenant) {
+        return store.queries().proposed(tenant, MAX_PROPOSED).stream()
+                .filter(effect -> {
+                    InstanceSnapshot snapshot = store.load(effect.instance()).orElse(null);
+                    return snapshot != null && proposals(effect, snapshot.databaseNow()).stream().anyMatch(Proposal::pending);
+                })
+                .toList();
+    }
+
     // --- evidence --------------------------------------------------------------------------------------------------------------
 
     @Override
@@ -401,7 +537,7 @@ public final class EffectDesk implements Effects {
             if (rows.isEmpty()) {
                 return get(tenant, receiptId.toString());
             }
-            requireRoom(known, rows);
+            EvidenceRules.requireRoom(known, rows);
             List<Event> events = attachments.stream()
                     .filter(Attachment::contradicts)
                     .map(one -> Events.effect("effect.contradiction", effect.instance(), effect.receipt(), one.kind()))
@@ -423,43 +559,13 @@ public final class EffectDesk implements Effects {
         return store.queries().evidence(effect.instance(), effect.receipt().path(), effect.receipt().attempt());
     }
 
-    private static void requireRoom(List<EvidenceRow> known, List<EvidenceRow> more) {
-        long files = Stream.concat(known.stream(), more.stream()).filter(row -> row.kind().equals("file")).count();
-        if (files > MAX_FILES && more.stream().anyMatch(row -> row.kind().equals("file"))) {
-            throw WaybillException.conflict("EVIDENCE_FULL", "a case file holds at most " + MAX_FILES + " files", "attach a link instead");
-        }
-    }
-
-    static String checkedNote(String note, String what) {
-        if (note.isBlank() || note.length() > MAX_NOTE) {
-            throw new WaybillException(
-                    422, "EVIDENCE_REQUIRED", what + ": a note of 1 to " + MAX_NOTE + " characters is required", "/note",
-                    "add --note \"what the provider's record shows\"");
-        }
-        return note;
-    }
-
-    /** An address that a person opens in a browser, and nothing that runs there. */
-    static String checkedLink(String link, String pointer) {
-        try {
-            URI address = new URI(link);
-            boolean web = "https".equalsIgnoreCase(address.getScheme()) || "http".equalsIgnoreCase(address.getScheme());
-            if (web && address.getHost() != null && link.length() <= MAX_LINK) {
-                return link;
-            }
-        } catch (URISyntaxException e) {
-            // Said below.
-        }
-        throw EvidenceFile.invalid("a link is an http or https address of at most " + MAX_LINK + " characters", pointer);
-    }
-
     // --- a lost output ---------------------------------------------------------------------------------------------------------
 
     @Override
     public EffectCase supplyOutput(String tenant, UUID receiptId, JsonNode output, String note, @Nullable String link, String actor) {
-        checkedNote(note, "say where the output comes from");
+        EvidenceRules.checkedNote(note, "say where the output comes from");
         if (link != null) {
-            checkedLink(link, "/evidence/link");
+            EvidenceRules.checkedLink(link, "/evidence/link");
         }
         for (int race = 0; race < MAX_RACES; race++) {
             EffectView effect = store.queries().effect(tenant, receiptId).orElseThrow(() -> notFound(receiptId.toString()));

@@ -24,10 +24,30 @@ public interface Effects {
     /**
      * Receipt, evidence, output and the run's wake-up in one transaction (semantics.md section 5, Resolve).
      *
-     * @throws dev.waybill.model.WaybillException 404 EFFECT_NOT_FOUND, 409 EFFECT_NOT_UNKNOWN, 409 EFFECT_NOT_QUIET, 422
-     *     EVIDENCE_REQUIRED, 422 RESOLUTION_INVALID
+     * <p>Where the policy asks for two people nothing moves: the answer has the pending proposal.
+     *
+     * @throws dev.waybill.model.WaybillException 404 EFFECT_NOT_FOUND, 409 EFFECT_NOT_UNKNOWN, 409 EFFECT_NOT_QUIET, 409
+     *     PROPOSAL_PENDING, 422 EVIDENCE_REQUIRED, 422 RESOLUTION_INVALID
      */
     EffectCase resolve(String tenant, UUID receiptId, Resolution resolution);
+
+    /**
+     * Carries out what another principal proposed; approval, receipt and the run's wake-up are one transaction.
+     *
+     * @throws dev.waybill.model.WaybillException 403 FOUR_EYES_SAME_PRINCIPAL, 404 PROPOSAL_NOT_FOUND, 409 PROPOSAL_CLOSED, and what
+     *     {@link #resolve} refuses
+     */
+    EffectCase approve(String tenant, UUID receiptId, UUID proposal, String actor);
+
+    /**
+     * Ends a proposal without deciding anything; who made it may take it back so.
+     *
+     * @throws dev.waybill.model.WaybillException 404 PROPOSAL_NOT_FOUND, 409 PROPOSAL_CLOSED
+     */
+    EffectCase reject(String tenant, UUID receiptId, UUID proposal, String note, String actor);
+
+    /** Effects with a proposal that waits, newest proposal first; of the newest 500 that nobody decided. */
+    List<EffectView> proposed(String tenant);
 
     /**
      * Something that belongs into a case file and decides nothing.
@@ -56,10 +76,10 @@ public interface Effects {
             attachments.add(new Attachment("file", file.json(), file.content(), false));
         }
         if (link != null) {
-            attachments.add(new Attachment("link", Json.NODES.objectNode().put("link", EffectDesk.checkedLink(link, "/link")), null, false));
+            attachments.add(new Attachment("link", Json.NODES.objectNode().put("link", EvidenceRules.checkedLink(link, "/link")), null, false));
         }
         if (note != null) {
-            attachments.add(new Attachment("note", Json.NODES.objectNode().put("note", EffectDesk.checkedNote(note, "say what it is")), null, false));
+            attachments.add(new Attachment("note", Json.NODES.objectNode().put("note", EvidenceRules.checkedNote(note, "say what it is")), null, false));
         }
         return attachments;
     }

@@ -1,11 +1,16 @@
 package dev.waybill.operate;
 
+import dev.waybill.json.Json;
+import dev.waybill.json.SecretText;
+import dev.waybill.store.Queries.EffectView;
 import java.math.BigDecimal;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
 
 /**
  * An amount, exactly as it was written; it never goes through a binary fraction.
@@ -24,6 +29,28 @@ public record Money(BigDecimal amount, @Nullable String currency) {
         String named = matcher.group(2) != null ? matcher.group(2) : currency;
         return Optional.of(new Money(
                 new BigDecimal(matcher.group(1)), named == null || named.isBlank() ? null : named.strip().toUpperCase(Locale.ROOT)));
+    }
+
+    /** What the receipt says: its labels say it for people; where they are silent, the frozen request's body speaks. */
+    static @Nullable Money of(EffectView view) {
+        JsonNode body = SecretText.masked(Json.parse(view.receipt().request())).path("body");
+        for (JsonNode source : List.of(labels(view), body)) {
+            String amount = text(source.get("amount"));
+            if (amount != null) {
+                String currency = text(source.get("currency"));
+                return parse(amount, currency != null ? currency : text(body.get("currency"))).orElse(null);
+            }
+        }
+        return null;
+    }
+
+    static JsonNode labels(EffectView view) {
+        String labels = view.receipt().labels();
+        return labels == null ? Json.NODES.objectNode() : Json.parse(labels);
+    }
+
+    static @Nullable String text(@Nullable JsonNode value) {
+        return value == null || value.isNull() ? null : value.isNumber() ? value.decimalValue().toPlainString() : value.asString(null);
     }
 
     /** The same value, whatever the trailing zeros, in the same currency where both name one. */

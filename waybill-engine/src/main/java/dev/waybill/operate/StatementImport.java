@@ -1,7 +1,6 @@
 package dev.waybill.operate;
 
 import dev.waybill.json.Json;
-import dev.waybill.json.SecretText;
 import dev.waybill.model.EffectState;
 import dev.waybill.model.InstanceKey;
 import dev.waybill.model.WaybillException;
@@ -24,7 +23,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
-import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
@@ -127,6 +125,10 @@ public final class StatementImport {
             String why) {
         private Row carriedOut() {
             return new Row(verdict, line, effect, expected, action, true, null, why);
+        }
+
+        private Row proposed() {
+            return new Row(verdict, line, effect, expected, action, false, null, "proposed: somebody else must approve it");
         }
 
         private Row refused(WaybillException e) {
@@ -246,8 +248,7 @@ public final class StatementImport {
     }
 
     private boolean ofDestination(EffectView view) {
-        String destination = view.receipt().destination();
-        return destination.startsWith(request.destination()) || destination.startsWith(view.receipt().handler() + " " + request.destination());
+        return FourEyes.ofDestination(view, request.destination());
     }
 
     private @Nullable String name(Line line) {
@@ -258,31 +259,8 @@ public final class StatementImport {
         return switch (request.match()) {
             case Match.Key _ -> view.receipt().idempotencyKey();
             case Match.ProviderId _ -> view.last() == null ? null : view.last().providerReceiptId();
-            case Match.Label label -> text(labels(view).get(label.name()));
+            case Match.Label label -> Money.text(Money.labels(view).get(label.name()));
         };
-    }
-
-    private static JsonNode labels(EffectView view) {
-        String labels = view.receipt().labels();
-        return labels == null ? Json.NODES.objectNode() : Json.parse(labels);
-    }
-
-    private static @Nullable String text(@Nullable JsonNode value) {
-        return value == null || value.isNull() ? null : value.isNumber() ? value.decimalValue().toPlainString() : value.asString(null);
-    }
-
-    /** Labels say it for people; where they are silent, the frozen request's body speaks. */
-    private static @Nullable Money expected(EffectView view) {
-        JsonNode labels = labels(view);
-        JsonNode body = SecretText.masked(Json.parse(view.receipt().request())).path("body");
-        for (JsonNode source : List.of(labels, body)) {
-            String amount = text(source.get("amount"));
-            if (amount != null) {
-                String currency = text(source.get("currency"));
-                return Money.parse(amount, currency != null ? currency : text(body.get("currency"))).orElse(null);
-            }
-        }
-        return null;
     }
 
     // --- what to think of it ----------------------------------------------------------------------------------------------------
@@ -336,13 +314,13 @@ public final class StatementImport {
     }
 
     private static Row row(Verdict verdict, @Nullable Line line, @Nullable EffectView effect, Action action, String why) {
-        return new Row(verdict, line, effect, effect == null ? null : expected(effect), action, false, null, why);
+        return new Row(verdict, line, effect, effect == null ? null : Money.of(effect), action, false, null, why);
     }
 
     private Row pair(Line line, Sends found) {
         Sends sends = found.state() == EffectState.NOT_APPLIED || found.state() == EffectState.ABANDONED ? whole(found) : found;
         EffectView effect = sends.speaking();
-        Money expected = expected(effect);
+        Money expected = Money.of(effect);
         if (expected != null && line.money() != null && !expected.agrees(line.money())) {
             return row(Verdict.AMOUNT_DIFFERS, line, effect, Action.NONE, "the receipt says " + expected + ", the statement " + line.money());
         }
@@ -363,6 +341,10 @@ public final class StatementImport {
     private Row open(Line line, EffectView effect, String compared) {
         if (line.transaction() == null) {
             return row(Verdict.MATCHED, line, effect, Action.NONE, "the line has no transaction id: a person must decide" + compared);
+        }
+        Instant sent = effect.receipt().at();
+        if (line.at() != null && sent != null && line.at().plus(AROUND).isBefore(sent)) {
+            return row(Verdict.AMBIGUOUS, line, effect, Action.NONE, "the line is of " + line.at() + ", and this was sent first at " + sent);
         }
         boolean taken = effects.list(filter(false, null, line.transaction(), null, null)).stream()
                 .anyMatch(one -> !Place.of(one).equals(Place.of(effect)) && ofDestination(one));
@@ -390,7 +372,7 @@ public final class StatementImport {
             return null;
         }
         List<EffectView> unknown = sends.all().stream().filter(one -> one.state() == EffectState.UNKNOWN).toList();
-        String why = whyNot(unknown, expected(effect), orphans);
+        String why = whyNot(unknown, Money.of(effect), orphans);
         return row(Verdict.MISSING, null, effect, why == null ? Action.ABANDON : Action.NONE, why == null ? "not on the covering statement" : why);
     }
 
@@ -428,38 +410,38 @@ public final class StatementImport {
             return row;
         }
         try {
-            switch (row.action()) {
+            EffectCase file = switch (row.action()) {
                 case COMMIT -> commit(effect, java.util.Objects.requireNonNull(row.line()));
                 case ABANDON -> abandon(effect);
                 default -> record(effect, java.util.Objects.requireNonNull(row.line()), row.why());
-            }
-            return row.carriedOut();
+            };
+            return row.action() != Action.RECORD && file.pending() != null ? row.proposed() : row.carriedOut();
         } catch (WaybillException e) {
             // Somebody else decided it meanwhile, or its call is out: said in the row; the others are not held up.
             return row.refused(e);
         }
     }
 
-    private void commit(EffectView effect, Line line) {
-        effects.resolve(tenant, effect.receipt().id(), new Resolution(
+    private EffectCase commit(EffectView effect, Line line) {
+        return effects.resolve(tenant, effect.receipt().id(), new Resolution(
                 EffectState.COMMITTED, "statement of " + request.destination() + ", line " + line.number() + ": " + line.text(), null,
                 line.transaction(), null, null, request.actor(), key(effect, line.transaction() + "|" + line.text())));
     }
 
-    private void abandon(EffectView effect) {
+    private EffectCase abandon(EffectView effect) {
         Covers covers = java.util.Objects.requireNonNull(request.covers());
         String note = "searched the statement of " + request.destination() + " from " + covers.from() + " to " + covers.to() + ", "
                 + request.statement().lines().size() + " lines: not there";
-        effects.resolve(tenant, effect.receipt().id(), new Resolution(
+        return effects.resolve(tenant, effect.receipt().id(), new Resolution(
                 EffectState.ABANDONED, note, null, null, null, request.missing(), request.actor(), key(effect, note + request.missing())));
     }
 
-    private void record(EffectView effect, Line line, String why) {
+    private EffectCase record(EffectView effect, Line line, String why) {
         ObjectNode body = Json.NODES.objectNode().put("statement", request.destination()).put("line", line.text()).put("why", why);
         if (line.transaction() != null) {
             body.put("transaction", line.transaction());
         }
-        effects.attach(tenant, effect.receipt().id(), List.of(new Attachment("statement", body, null, true)), request.actor());
+        return effects.attach(tenant, effect.receipt().id(), List.of(new Attachment("statement", body, null, true)), request.actor());
     }
 
     /** The same line decides the same effect once, also when two people import it at the same moment. */

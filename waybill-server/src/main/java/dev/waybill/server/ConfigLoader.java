@@ -1,6 +1,9 @@
 package dev.waybill.server;
 
 import dev.waybill.EngineOptions;
+import dev.waybill.model.EffectKind;
+import dev.waybill.operate.FourEyes;
+import dev.waybill.operate.Money;
 import dev.waybill.recorder.Flights;
 import dev.waybill.server.ServerConfig.Invalid;
 import java.io.IOException;
@@ -37,7 +40,7 @@ public final class ConfigLoader {
     private static final List<String> SETTINGS = List.of(
             "host", "port", "store", "insecure", "node_dir", "recorder_dir", "recorder_bytes", "node_name", "drain", "lease", "allow_addresses", "restored",
             "accept_commit_loss", "pool");
-    private static final List<String> FILE_ONLY = List.of("api_keys", "secrets", "tenant_secrets");
+    private static final List<String> FILE_ONLY = List.of("api_keys", "secrets", "tenant_secrets", "four_eyes");
     /** Variables that are not settings of the server: the client's, the launcher's, and those with their own handling below. */
     private static final List<String> OTHER_VARIABLES = List.of(
             "WAYBILL_CONFIG", "WAYBILL_API_KEY", "WAYBILL_ALLOW_ADDRESS", "WAYBILL_URL", "WAYBILL_TENANT", "WAYBILL_JAVA_HOME",
@@ -51,6 +54,7 @@ public final class ConfigLoader {
 
     private final Map<String, Found> found = new HashMap<>();
     private final List<ApiKeys.Key> keys = new ArrayList<>();
+    private FourEyes fourEyes = FourEyes.NONE;
     private final Map<String, Map<String, String>> secrets = new TreeMap<>();
 
     private ConfigLoader() {}
@@ -101,6 +105,7 @@ public final class ConfigLoader {
             } else {
                 switch (name) {
                     case "api_keys" -> readKeys(entry.getValue(), where);
+                    case "four_eyes" -> readFourEyes(entry.getValue(), where);
                     case "secrets" -> readSecrets("", entry.getValue(), where);
                     case "tenant_secrets" -> {
                         mapping(entry.getValue(), where);
@@ -140,6 +145,42 @@ public final class ConfigLoader {
                 keys.add(new ApiKeys.Key(name, tenant, digest));
             }
         }
+    }
+
+    private void readFourEyes(JsonNode policy, String where) {
+        fields(policy, where, List.of("rules", "expiry"));
+        if (!policy.path("rules").isArray() || policy.path("rules").isEmpty()) {
+            throw new Invalid(where + ".rules must be a list of {kind, destination, above}");
+        }
+        List<FourEyes.Rule> rules = new ArrayList<>();
+        for (int i = 0; i < policy.path("rules").size(); i++) {
+            String at = where + ".rules[" + i + "]";
+            JsonNode item = policy.path("rules").get(i);
+            fields(item, at, List.of("kind", "destination", "above"));
+            String kind = text(item.get("kind"), at + ".kind", "");
+            String above = text(item.get("above"), at + ".above", "");
+            String destination = text(item.get("destination"), at + ".destination", "");
+            rules.add(new FourEyes.Rule(
+                    kind.isEmpty() ? null : Arrays.stream(EffectKind.values())
+                            .filter(one -> one.wire().equals(kind))
+                            .findFirst()
+                            .orElseThrow(() -> new Invalid(at + ".kind is " + kind + "; write http, model, message, storage, worker or custom")),
+                    destination.isEmpty() ? null : destination,
+                    above.isEmpty() ? null : Money.parse(above, null)
+                            .orElseThrow(() -> new Invalid(at + ".above is " + above + "; write an amount such as 1000 or \"1000 EUR\""))));
+        }
+        String expiry = text(policy.get("expiry"), where + ".expiry", "24h");
+        found.put("four_eyes_expiry", new Found(StringNode.valueOf(expiry), where + ".expiry"));
+        fourEyes = new FourEyes(List.copyOf(rules), duration("four_eyes_expiry", Duration.ofDays(1), Duration.ofSeconds(1), Duration.ofDays(30)));
+    }
+
+    private static void fields(JsonNode node, String where, List<String> known) {
+        mapping(node, where);
+        node.properties().forEach(field -> {
+            if (!known.contains(field.getKey())) {
+                throw unknown(where + "." + field.getKey(), field.getKey(), known, List.of());
+            }
+        });
     }
 
     private void readSecrets(String tenant, JsonNode mapping, String where) {
@@ -188,7 +229,8 @@ public final class ConfigLoader {
                 addresses(),
                 flag("restored"),
                 flag("accept_commit_loss"),
-                found.containsKey("pool") ? number("pool", 0, 2, 1_000) : null);
+                found.containsKey("pool") ? number("pool", 0, 2, 1_000) : null,
+                fourEyes);
     }
 
     private ServerConfig.Recorder recorder() {

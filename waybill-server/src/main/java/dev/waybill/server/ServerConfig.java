@@ -1,6 +1,7 @@
 package dev.waybill.server;
 
 import dev.waybill.json.SecretSource;
+import dev.waybill.operate.FourEyes;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
@@ -27,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  * @param restored         the database came back from a backup: unfinished runs are paused until {@code store accept}
  * @param acceptCommitLoss go on although the database may lose answered commits
  * @param pool             PostgreSQL connections for reads and outside moves; null: a restart after a kill on PostgreSQL waits for the lease
+ * @param fourEyes         which decisions about effects take two people, that is two API keys
  */
 public record ServerConfig(
         String host,
@@ -43,7 +45,8 @@ public record ServerConfig(
         List<String> allowAddresses,
         boolean restored,
         boolean acceptCommitLoss,
-        @Nullable Integer pool) {
+        @Nullable Integer pool,
+        FourEyes fourEyes) {
 
     /**
      * @param folder null: beside the SQLite file, else in the node directory
@@ -68,6 +71,9 @@ public record ServerConfig(
         }
         if (pool != null && !store.startsWith("postgres")) {
             throw new Invalid("pool is about PostgreSQL connections, and the store is " + withoutPassword(store) + ": leave pool out");
+        }
+        if (!fourEyes.rules().isEmpty() && keys.keys().stream().map(ApiKeys.Key::name).distinct().count() < 2) {
+            throw new Invalid("four_eyes asks for two people, and people are known by the names of their API keys: configure at least two in api_keys");
         }
         if (insecure && !loopback(host)) {
             throw new Invalid("--insecure serves this machine only, and " + host

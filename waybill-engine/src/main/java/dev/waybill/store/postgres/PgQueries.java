@@ -149,6 +149,11 @@ final class PgQueries implements Queries {
     }
 
     @Override
+    public List<EffectView> proposed(String tenant, int limit) {
+        return reads.with("read proposals", connection -> PgEffectSearch.proposed(connection, tenant, limit));
+    }
+
+    @Override
     public List<InvariantResult> invariantResults(String tenant, UUID execution) {
         return reads.with("read results of invariants", connection -> Sql.query(
                 connection,

@@ -46,7 +46,7 @@ public final class PostgresStore implements Store {
     private static final int STARTERS = 4;
     private static final Duration WAIT = Duration.ofSeconds(30);
     private static final Migrations MIGRATIONS = new Migrations(
-            PostgresStore.class, List.of("001_core.sql", "002_invariants.sql"), "LOCK TABLE waybill_migrations IN SHARE ROW EXCLUSIVE MODE");
+            PostgresStore.class, List.of("001_core.sql", "002_invariants.sql", "004_desk.sql"), "LOCK TABLE waybill_migrations IN SHARE ROW EXCLUSIVE MODE");
 
     private final String description;
     private final AutoCloseable pool;

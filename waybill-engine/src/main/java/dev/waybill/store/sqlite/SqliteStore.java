@@ -45,7 +45,7 @@ import org.sqlite.SQLiteException;
  */
 public final class SqliteStore implements Store {
     private static final int APPLICATION_ID = 0x57617962; // "Wayb"
-    private static final List<String> MIGRATIONS = List.of("001_core.sql", "002_invariants.sql");
+    private static final List<String> MIGRATIONS = List.of("001_core.sql", "002_invariants.sql", "004_desk.sql");
     private static final int BUSY_MILLIS = 10_000;
     private static final int CACHE_KIBIBYTES = 65_536;
     /** Larger than the default: a checkpoint syncs the file, and more commits share one. */

@@ -9,6 +9,7 @@ import dev.waybill.json.Json;
 import dev.waybill.model.EffectState;
 import dev.waybill.model.InstanceKey;
 import dev.waybill.model.WaybillException;
+import dev.waybill.operate.EffectCase;
 import dev.waybill.operate.Effects;
 import dev.waybill.operate.EvidenceFile;
 import dev.waybill.operate.Resolution;
@@ -33,6 +34,9 @@ import tools.jackson.databind.JsonNode;
 final class EffectRoutes {
     private static final String V1 = "/api/v1";
     private static final String OPEN = "open";
+    private static final Set<String> OTHER_FILTERS = Set.of(
+            "state", "q", "block", "request_sha256", "fingerprint", "idempotency_key", "provider_receipt_id", "epoch", "attempt", "label",
+            "instance_id", "from", "to", "cursor");
 
     private final Effects effects;
     private final InstantSource clock;
@@ -59,9 +63,10 @@ final class EffectRoutes {
                         .query("instance_id", UUID, "receipts of this run")
                         .query("from", TIME, "at or after")
                         .query("to", TIME, "before")
+                        .query("proposed", STRING, "true, alone: those with a decision that waits for a second person, at most 500")
                         .paged()
                         .answers(200, "EffectList")
-                        .does(call -> list(call, null)),
+                        .does(call -> call.query("proposed") == null ? list(call, null) : proposed(call)),
                 Endpoint.get(V1 + "/effects/{id}", "getEffect", "The case file: the receipt, every move, the evidence, what to do next.")
                         .tag("effects")
                         .answers(200, "EffectCase")
@@ -71,6 +76,11 @@ final class EffectRoutes {
                 verify(V1 + "/continuity/effects/{id}/verify", "verifyContinuityEffect"),
                 resolve(V1 + "/effects/{id}/resolve", "resolveEffect"),
                 output(V1 + "/effects/{id}/output", "supplyEffectOutput"),
+                closing("approve", "approveProposal", "Carries out what another principal proposed; one transaction.")
+                        .does(call -> caseFile(effects.approve(call.tenant(), receipt(call), proposal(call), call.actor()))),
+                closing("reject", "rejectProposal", "Ends a proposal without deciding anything.")
+                        .does(call -> caseFile(effects.reject(
+                                call.tenant(), receipt(call), proposal(call), call.body().path("note").asString(""), call.actor()))),
                 resolve(V1 + "/continuity/effects/{id}/resolve", "resolveContinuityEffect"),
                 output(V1 + "/continuity/effects/{id}/output", "supplyContinuityEffectOutput"),
                 Endpoint.post(V1 + "/effects/{id}/evidence", "attachEvidence", "Adds a note, a link or a file to the case; it decides nothing.")
@@ -99,8 +109,34 @@ final class EffectRoutes {
                 .body("Resolution")
                 .withFile()
                 .answers(200, "EffectCase")
+                .answers(202, "EffectCase")
                 .refuses(404, 409, 422)
                 .does(this::resolve);
+    }
+
+    private static Endpoint closing(String verb, String operationId, String summary) {
+        return Endpoint.post(V1 + "/effects/{id}/" + verb, operationId, summary)
+                .tag("effects")
+                .body("ProposalDecision")
+                .answers(200, "EffectCase")
+                .refuses(403, 404, 409, 422);
+    }
+
+    private static Response caseFile(EffectCase file) {
+        return Response.ok(EffectViews.caseFile(file));
+    }
+
+    private static java.util.UUID proposal(Call call) {
+        return java.util.UUID.fromString(call.body().path("proposal_id").asString());
+    }
+
+    private Response proposed(Call call) {
+        if (!call.query("proposed", "").equals("true") || call.context().queryParamMap().keySet().stream().anyMatch(OTHER_FILTERS::contains)) {
+            throw Call.invalid("proposed", "is true or left out, and goes with no other filter");
+        }
+        List<EffectView> found = effects.proposed(call.tenant());
+        Instant now = clock.instant();
+        return Response.ok(Views.page(found, found.size(), view -> EffectViews.effect(view, now), EffectRoutes::cursor));
     }
 
     private Endpoint verify(String path, String operationId) {
@@ -201,7 +237,8 @@ final class EffectRoutes {
                 call.actor(),
                 call.idempotencyKey(),
                 file(body.path("evidence").path("file"), "/evidence"));
-        return Response.ok(EffectViews.caseFile(effects.resolve(call.tenant(), receipt(call), resolution)));
+        EffectCase file = effects.resolve(call.tenant(), receipt(call), resolution);
+        return Response.json(file.pending() == null ? 200 : 202, EffectViews.caseFile(file));
     }
 
     private Response attach(Call call) {

@@ -6,6 +6,7 @@ import dev.waybill.json.SecretText;
 import dev.waybill.model.EffectState;
 import dev.waybill.model.Reply;
 import dev.waybill.operate.EffectCase;
+import dev.waybill.operate.Proposal;
 import dev.waybill.store.EvidenceRow;
 import dev.waybill.store.JournalRow;
 import dev.waybill.store.JournalRow.OutputState;
@@ -89,6 +90,7 @@ final class EffectViews {
         json.put("quiet", file.quiet());
         json.set("journal", Views.array(file.journal(), EffectViews::journal));
         json.set("evidence", Views.array(file.evidence(), EffectViews::evidence));
+        json.set("proposals", Views.array(file.proposals(), EffectViews::proposal));
         json.set("attempts", Views.array(file.attempts(), attempt -> Json.NODES
                 .objectNode()
                 .put("effect_id", attempt.receipt().id().toString())
@@ -98,6 +100,10 @@ final class EffectViews {
                 .put("dispatched_at", attempt.receipt().at() == null ? null : attempt.receipt().at().toString())));
         json.set("run", file.run() == null ? Json.NODES.nullNode() : Views.runState(file.run()));
         ArrayNode commands = Json.NODES.arrayNode();
+        if (file.pending() != null) {
+            commands.add("waybill effects approve " + file.effect().receipt().id()).add("waybill effects reject " + file.effect().receipt().id()
+                    + " --note \"..\"");
+        }
         if (file.next() != null && file.next().verifier()) {
             commands.add("waybill effects verify " + file.effect().receipt().id());
         }
@@ -177,6 +183,21 @@ final class EffectViews {
         return json;
     }
 
+    private static ObjectNode proposal(Proposal proposal) {
+        ObjectNode json = Json.NODES.objectNode();
+        json.put("proposal_id", proposal.id().toString());
+        json.put("status", proposal.state().wire());
+        json.put("state", proposal.resolution().state().wire());
+        json.put("then", proposal.resolution().then() == null ? null : wire(proposal.resolution().then()));
+        json.put("note", proposal.resolution().note());
+        json.put("link", proposal.resolution().link());
+        json.put("provider_receipt_id", proposal.resolution().providerReceiptId());
+        json.put("proposed_by", proposal.resolution().actor());
+        json.put("decided_by", proposal.decidedBy());
+        Views.time(json, "expires_at", proposal.expiresAt());
+        return json;
+    }
+
     private static ObjectNode evidence(EvidenceRow row) {
         ObjectNode json = Json.NODES.objectNode();
         json.put("kind", row.kind());
@@ -218,7 +239,7 @@ final class EffectViews {
         return index < 0 ? last : last.substring(0, index);
     }
 
-    private static String wire(OutputState state) {
+    private static String wire(Enum<?> state) {
         return state.name().toLowerCase(Locale.ROOT);
     }
 }

@@ -35,8 +35,12 @@ final class EffectsCommand extends Cli.Group {
             @Option(names = "--state", paramLabel = "STATE[,..]", description = "Only these; open = what waits for somebody.") @Nullable String state,
             @Option(names = "-q", paramLabel = "WORD", description = "Exact: id, key, provider id, hash, block or a label's value.") @Nullable String word,
             @Option(names = "--run", paramLabel = "ID", description = "Only of this run.") @Nullable String run,
+            @Option(names = "--proposed", description = "Only, and alone: those with a decision that waits for a second person.") boolean proposed,
             @Option(names = "--limit", defaultValue = "50", description = "At most this many (50).") int limit) {
         StringBuilder path = new StringBuilder(BASE + "?limit=" + limit);
+        if (proposed) {
+            path.append("&proposed=true");
+        }
         if (state != null) {
             path.append("&state=").append(ApiClient.encode(state));
         }
@@ -104,6 +108,8 @@ final class EffectsCommand extends Cli.Group {
                 entry("by itself", healing(effect.path("healing")))));
         section("journal", effect.path("journal"), move -> text(move, "at") + "  " + text(move, "from") + " -> " + text(move, "to") + "  by "
                 + text(move, "actor") + "  " + text(move, "reason"));
+        section("proposals", effect.path("proposals"), item -> text(item, "status") + "  " + text(item, "state") + "  by " + text(item, "proposed_by")
+                + "  until " + text(item, "expires_at") + "  " + text(item, "note"));
         section("evidence", effect.path("evidence"), item -> text(item, "at") + "  " + text(item, "kind") + "  by " + text(item, "actor") + "  "
                 + text(item, "body"));
         if (effect.path("attempts").size() > 1) {
@@ -205,12 +211,53 @@ final class EffectsCommand extends Cli.Group {
         return Exit.OK;
     }
 
+    @Command(name = "approve", mixinStandardHelpOptions = true, description = "Carries out what somebody else proposed, as it stands now.")
+    int approve(@Mixin Connection connection, @Parameters(paramLabel = "ID", description = "Id, or at least 4 leading digits") String id) {
+        return close(connection, id, "approve", null);
+    }
+
+    @Command(name = "reject", mixinStandardHelpOptions = true, description = "Ends a proposal without deciding anything.")
+    int reject(
+            @Mixin Connection connection,
+            @Parameters(paramLabel = "ID", description = "Id, or at least 4 leading digits") String id,
+            @Option(names = "--note", required = true, description = "Why.") String note) {
+        return close(connection, id, "reject", note);
+    }
+
+    /** Names the proposal it has read: another one that came meanwhile is not meant. */
+    private int close(Connection connection, String id, String verb, @Nullable String note) {
+        ApiClient api = new ApiClient(connection);
+        JsonNode file = api.get(BASE + "/" + ApiClient.encode(id));
+        JsonNode pending = Json.NODES.missingNode();
+        for (JsonNode proposal : file.path("proposals")) {
+            pending = text(proposal, "status").equals("pending") ? proposal : pending;
+        }
+        if (pending.isMissingNode()) {
+            throw new CliFailure(Exit.CONFLICT, "no proposal of this effect waits", "waybill effects show " + text(file, "effect_id"));
+        }
+        if (!connection.json()) {
+            terminal.line(verb + ": " + text(pending, "state") + " " + text(pending, "provider_receipt_id") + "   proposed by " + text(pending, "proposed_by")
+                    + ": " + Terminal.clean(text(pending, "note")));
+        }
+        ObjectNode body = Json.NODES.objectNode().put("proposal_id", text(pending, "proposal_id"));
+        if (note != null) {
+            body.put("note", note);
+        }
+        done(terminal, connection, api.post(BASE + "/" + ApiClient.encode(text(file, "effect_id")) + "/" + verb, body));
+        return Exit.OK;
+    }
+
     private static void done(Terminal terminal, Connection connection, JsonNode effect) {
         if (connection.json()) {
             terminal.json(effect);
         } else {
             terminal.line("effect " + text(effect, "effect_id") + "   " + terminal.state(text(effect, "state")) + "   run "
                     + text(effect, "instance_id") + " " + terminal.state(text(effect.path("run"), "state")));
+            effect.path("proposals").forEach(proposal -> {
+                if (text(proposal, "status").equals("pending")) {
+                    terminal.line("proposed: " + text(proposal, "state") + "; somebody with another key approves it until " + text(proposal, "expires_at"));
+                }
+            });
         }
     }
 

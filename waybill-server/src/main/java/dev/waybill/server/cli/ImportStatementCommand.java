@@ -102,7 +102,7 @@ final class ImportStatementCommand implements Callable<Integer> {
             String id = text(effect, "effect_id");
             String done = text(item, "action").equals("none") ? "" : item.path("done").asBoolean(false)
                     ? "done: " + text(item, "action")
-                    : (report.path("applied").asBoolean(false) ? "refused: " + text(item, "code") : "would " + text(item, "action"));
+                    : (report.path("applied").asBoolean(false) ? (text(item, "code").isEmpty() ? "proposed" : "refused: " + text(item, "code")) : "would " + text(item, "action"));
             rows.add(List.of(
                     text(line, "number"), text(item, "verdict"), text(line, "reference"), text(line, "transaction"),
                     (text(line, "amount") + " " + text(line, "currency")).strip(),

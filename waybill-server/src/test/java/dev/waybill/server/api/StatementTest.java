@@ -196,6 +196,17 @@ class StatementTest {
     }
 
     @Test
+    void aLineFromBeforeTheRequestWasSentIsNotAboutIt() {
+        answers(Behaviour.applyThenDrop());
+        String run = pay("L-1", "2", "waiting");
+        String csv = "reference,transaction,amount,at\nL-1,tr-1,2,%s\n";
+        JsonNode old = imported(body(csv.formatted(Instant.now().minus(Duration.ofDays(2)))).put("apply", true));
+        assertThat(row(old, "L-1").path("verdict").asString()).isEqualTo("ambiguous");
+        assertThat(state(run)).isEqualTo("unknown");
+        assertThat(row(imported(body(csv.formatted(Instant.now())).put("apply", true)), "L-1").path("done").asBoolean()).isTrue();
+    }
+
+    @Test
     void anAmountWithMoreDigitsThanABinaryFractionHoldsIsComparedExactly() {
         answers(Behaviour.applyThenDrop());
         String run = pay("B-1", "9007199254740993.01", "waiting");
