@@ -10,6 +10,7 @@ import dev.waybill.handler.Handler;
 import dev.waybill.handler.Handlers;
 import dev.waybill.json.SecretSource;
 import dev.waybill.model.WaybillException;
+import dev.waybill.operate.CaseSigner;
 import dev.waybill.operate.EffectDesk;
 import dev.waybill.operate.FourEyes;
 import dev.waybill.operate.Effects;
@@ -49,6 +50,7 @@ public final class Waybill implements AutoCloseable {
     private final SequenceCatalog sequences;
     private final RunDesk runs;
     private final EffectDesk effects;
+    private final CaseSigner signer;
     private final @Nullable NodeDirectory directory;
 
     private Waybill(Builder builder, Store store, Durability durability, @Nullable NodeDirectory directory) {
@@ -65,6 +67,7 @@ public final class Waybill implements AutoCloseable {
         this.sequences = new SequenceCatalog(store.sequences(), ids, name -> handlers.find(name).isPresent());
         this.runs = new RunDesk(store, engine, cache, ids);
         this.effects = new EffectDesk(store, engine, runs, ids, builder.fourEyes);
+        this.signer = new CaseSigner(() -> store.signingKey(CaseSigner::generate));
     }
 
     /** An embedded engine on one SQLite file. */
@@ -106,6 +109,11 @@ public final class Waybill implements AutoCloseable {
 
     public Runs runs() {
         return runs;
+    }
+
+    /** Signs what leaves as proof, with the store's key; the key is made when it is first needed. */
+    public CaseSigner signer() {
+        return signer;
     }
 
     public Effects effects() {

@@ -312,7 +312,7 @@ public final class EffectDesk implements Effects {
             EvidenceRules.requireRoom(evidenceOf(effect), evidence);
         }
         evidence.add(new EvidenceRow(
-                receipt.path(), receipt.attempt(), "resolution", "operator:" + r.actor(), Json.write(evidence(r, then)), null, null));
+                receipt.path(), receipt.attempt(), "resolution", "operator:" + r.actor(), Json.write(EvidenceRules.body(r, then)), null, null));
         if (approver != null) {
             evidence.add(decision(effect, Proposal.APPROVED, approver.proposal(), "", approver.actor()));
         }
@@ -321,10 +321,10 @@ public final class EffectDesk implements Effects {
                 effect.instance(), transition, snapshot.instance().wakeSeq(), Set.of(), List.of(), journal, evidence, rows, null,
                 null, wakeFrom, false, null, List.of(event),
                 approver == null
-                        ? new AuditRow(r.actor(), "effect.resolve", receipt.id().toString(), Json.write(evidence(r, then)))
+                        ? new AuditRow(r.actor(), "effect.resolve", receipt.id().toString(), Json.write(EvidenceRules.body(r, then)))
                         : new AuditRow(
                                 approver.actor(), "effect.approve", receipt.id().toString(),
-                                Json.write(evidence(r, then).put("proposed_by", r.actor()).put("proposal_id", approver.proposal().toString()))),
+                                Json.write(EvidenceRules.body(r, then).put("proposed_by", r.actor()).put("proposal_id", approver.proposal().toString()))),
                 row.to() == EffectState.COMPENSATED || row.to() == EffectState.ABANDONED && then != Then.RESEND
                         ? Set.of(receipt.path())
                         : Set.of());
@@ -379,26 +379,6 @@ public final class EffectDesk implements Effects {
         plain.put("provider_receipt_id", r.providerReceiptId());
         plain.put("resolved", true);
         return Json.write(plain);
-    }
-
-    private static ObjectNode evidence(Resolution r, Then then) {
-        ObjectNode evidence = Json.NODES.objectNode();
-        evidence.put("state", r.state().wire());
-        evidence.put("note", r.note());
-        if (r.link() != null) {
-            evidence.put("link", r.link());
-        }
-        if (r.providerReceiptId() != null) {
-            evidence.put("provider_receipt_id", r.providerReceiptId());
-        }
-        if (r.file() != null) {
-            evidence.set("file", r.file().json());
-        }
-        evidence.put("then", then.name().toLowerCase(Locale.ROOT));
-        if (r.idempotencyKey() != null) {
-            evidence.put("idempotency_key", r.idempotencyKey());
-        }
-        return evidence;
     }
 
     // --- four eyes -------------------------------------------------------------------------------------------------------------

@@ -1,11 +1,15 @@
 package dev.waybill.operate;
 
+import dev.waybill.json.Json;
 import dev.waybill.model.WaybillException;
+import dev.waybill.operate.Resolution.Then;
 import dev.waybill.store.EvidenceRow;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.Stream;
+import tools.jackson.databind.node.ObjectNode;
 
 /** What may be taken as evidence. */
 final class EvidenceRules {
@@ -43,5 +47,26 @@ final class EvidenceRules {
             // Said below.
         }
         throw EvidenceFile.invalid("a link is an http or https address of at most " + MAX_LINK + " characters", pointer);
+    }
+
+    /** Of the row that a decision leaves. */
+    static ObjectNode body(Resolution r, Then then) {
+        ObjectNode evidence = Json.NODES.objectNode();
+        evidence.put("state", r.state().wire());
+        evidence.put("note", r.note());
+        if (r.link() != null) {
+            evidence.put("link", r.link());
+        }
+        if (r.providerReceiptId() != null) {
+            evidence.put("provider_receipt_id", r.providerReceiptId());
+        }
+        if (r.file() != null) {
+            evidence.set("file", r.file().json());
+        }
+        evidence.put("then", then.name().toLowerCase(Locale.ROOT));
+        if (r.idempotencyKey() != null) {
+            evidence.put("idempotency_key", r.idempotencyKey());
+        }
+        return evidence;
     }
 }

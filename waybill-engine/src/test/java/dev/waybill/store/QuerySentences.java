@@ -422,4 +422,14 @@ abstract class QuerySentences extends StoreSentences {
         assertThat(store().queries().nodes()).extracting(Queries.NodeView::node).containsExactly(first, second);
         assertThat(store().queries().nodes()).extracting(Queries.NodeView::fenced).containsExactly(true, false);
     }
+
+    @Test
+    void theFirstSigningKeyIsKeptAndEverybodyGetsIt() {
+        byte[] first = store().signingKey(() -> new SigningKey(new byte[] {1}, new byte[] {2})).publicKey();
+
+        SigningKey again = store().signingKey(() -> new SigningKey(new byte[] {3}, new byte[] {4}));
+
+        assertThat(again.publicKey()).isEqualTo(first).containsExactly(1);
+        assertThat(again.privateKey()).containsExactly(2);
+    }
 }

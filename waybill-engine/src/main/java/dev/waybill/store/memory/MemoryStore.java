@@ -1,6 +1,7 @@
 package dev.waybill.store.memory;
 
 import dev.waybill.model.Claim;
+import dev.waybill.model.EffectState;
 import dev.waybill.model.InstanceKey;
 import dev.waybill.model.InstanceState;
 import dev.waybill.store.Commit;
@@ -17,6 +18,7 @@ import dev.waybill.store.Queries;
 import dev.waybill.store.ReceiptRow;
 import dev.waybill.store.Release;
 import dev.waybill.store.SequenceStore;
+import dev.waybill.store.SigningKey;
 import dev.waybill.store.Start;
 import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
@@ -32,7 +34,6 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
-import dev.waybill.model.EffectState;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -41,6 +42,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -72,6 +74,7 @@ public final class MemoryStore implements Store {
     private final List<Queries.Change> changes = new ArrayList<>();
     private final List<MemoryQueries.Audited> audit = new ArrayList<>();
     private final MemorySequences sequences;
+    private final AtomicReference<@Nullable SigningKey> signingKey = new AtomicReference<>();
     private final MemoryQueries queries;
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private Instant newest = Instant.EPOCH;
@@ -530,6 +533,15 @@ public final class MemoryStore implements Store {
     @Override
     public Queries queries() {
         return queries;
+    }
+
+    @Override
+    public SigningKey signingKey(Supplier<SigningKey> offered) {
+        SigningKey known = signingKey.get();
+        if (known == null) {
+            signingKey.compareAndSet(null, offered.get());
+        }
+        return java.util.Objects.requireNonNull(signingKey.get());
     }
 
     @Override

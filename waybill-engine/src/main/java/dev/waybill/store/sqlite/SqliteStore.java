@@ -10,6 +10,7 @@ import dev.waybill.store.OutsideAnswer;
 import dev.waybill.store.OutsideMove;
 import dev.waybill.store.Queries;
 import dev.waybill.store.SequenceStore;
+import dev.waybill.store.SigningKey;
 import dev.waybill.store.Start;
 import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
@@ -32,6 +33,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.sqlite.SQLiteConfig;
@@ -423,6 +425,23 @@ public final class SqliteStore implements Store {
     @Override
     public Queries queries() {
         return queries;
+    }
+
+    @Override
+    public SigningKey signingKey(Supplier<SigningKey> offered) {
+        return storedKey().orElseGet(() -> {
+            SigningKey one = offered.get();
+            write((db, _) -> db.sql("INSERT INTO signing_key (id, public_key, private_key) VALUES (1, ?, ?) ON CONFLICT DO NOTHING")
+                    .bytes(one.publicKey())
+                    .bytes(one.privateKey())
+                    .update());
+            return storedKey().orElseThrow();
+        });
+    }
+
+    private Optional<SigningKey> storedKey() {
+        return readers.call(db -> db.sql("SELECT public_key, private_key FROM signing_key")
+                .first(row -> new SigningKey(row.getBytes(1), row.getBytes(2))));
     }
 
     @Override

@@ -15,6 +15,7 @@ import dev.waybill.store.OutsideMove;
 import dev.waybill.store.Queries;
 import dev.waybill.store.ReceiptRow;
 import dev.waybill.store.SequenceStore;
+import dev.waybill.store.SigningKey;
 import dev.waybill.store.Start;
 import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
@@ -31,6 +32,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Supplier;
 
 /**
  * The write order of seed 000 under the same engine: planned, CAS to prepared, CAS to dispatched, the effect, CAS to committed, the
@@ -218,6 +220,11 @@ final class SeedProtocolStore implements Store {
     @Override
     public Queries queries() {
         return real.queries();
+    }
+
+    @Override
+    public SigningKey signingKey(Supplier<SigningKey> offered) {
+        return real.signingKey(offered);
     }
 
     @Override

@@ -1,6 +1,7 @@
 package dev.waybill.server.api;
 
 import dev.waybill.Waybill;
+import dev.waybill.operate.CaseSigner;
 import dev.waybill.operate.Effects;
 import dev.waybill.operate.Runs;
 import dev.waybill.operate.Sequences;
@@ -14,6 +15,7 @@ public record Backend(
         Sequences sequences,
         Runs runs,
         Effects effects,
+        CaseSigner signer,
         Queries queries,
         String store,
         Durability durability,
@@ -22,7 +24,7 @@ public record Backend(
 
     public static Backend of(Waybill engine) {
         return new Backend(
-                engine.sequences(), engine.runs(), engine.effects(), engine.queries(), engine.storeDescription(),
+                engine.sequences(), engine.runs(), engine.effects(), engine.signer(), engine.queries(), engine.storeDescription(),
                 engine.durability(), engine::ready, engine::onChange);
     }
 }

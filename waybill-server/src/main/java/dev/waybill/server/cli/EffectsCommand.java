@@ -4,6 +4,9 @@ import static dev.waybill.server.cli.Terminal.text;
 import static java.util.Map.entry;
 
 import dev.waybill.json.Json;
+import dev.waybill.model.WaybillException;
+import dev.waybill.operate.CaseSigner;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -244,6 +247,44 @@ final class EffectsCommand extends Cli.Group {
             body.put("note", note);
         }
         done(terminal, connection, api.post(BASE + "/" + ApiClient.encode(text(file, "effect_id")) + "/" + verb, body));
+        return Exit.OK;
+    }
+
+    @Command(name = "export", mixinStandardHelpOptions = true, description = "The whole case with contents and outputs, signed by the server.")
+    int export(
+            @Mixin Connection connection,
+            @Parameters(paramLabel = "ID", description = "Id, or at least 4 leading digits of an open one") String id,
+            @Option(names = "--to", paramLabel = "FILE", description = "A file that does not exist yet; default: standard output.") @Nullable Path to) {
+        byte[] content = new ApiClient(connection).bytes(BASE + "/" + ApiClient.encode(id) + "/export");
+        if (to == null) {
+            terminal.line(new String(content, StandardCharsets.UTF_8));
+        } else {
+            Input.write(to, content);
+            terminal.line(to + "   " + content.length + " bytes   signed by the key " + text(Json.parse(content).path("signature"), "key_sha256"));
+        }
+        return Exit.OK;
+    }
+
+    @Command(name = "verify-export", mixinStandardHelpOptions = true, description = "Says, without a server, whether an exported case is what was signed.")
+    int verifyExport(
+            @Parameters(paramLabel = "FILE", description = "- for standard input") String file,
+            @Option(names = "--public-key", paramLabel = "BASE64", description = "The key it must be signed with (GET /api/v1/signing-key).")
+                    @Nullable String publicKey) {
+        JsonNode document;
+        try {
+            document = Json.parse(Input.file(file));
+        } catch (WaybillException e) {
+            throw new CliFailure(Exit.FAILED, file + " is no case file: " + e.getMessage());
+        }
+        List<String> faults = CaseSigner.faults(document, publicKey);
+        if (!faults.isEmpty()) {
+            throw new CliFailure(Exit.FAILED, file + " is NOT what was signed: " + String.join("; ", faults));
+        }
+        JsonNode exported = document.path("case");
+        terminal.line("effect " + text(exported, "effect_id") + "   " + terminal.state(text(exported, "state")) + "   exported "
+                + text(exported, "exported_at"));
+        terminal.line("signed by the key " + text(document.path("signature"), "key_sha256")
+                + (publicKey == null ? ", which the file itself names: whose it is says --public-key" : ", the expected one"));
         return Exit.OK;
     }
 

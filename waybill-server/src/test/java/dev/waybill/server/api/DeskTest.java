@@ -3,7 +3,9 @@ package dev.waybill.server.api;
 import static dev.waybill.server.api.ServerLab.charge;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.waybill.json.CanonicalJson;
 import dev.waybill.json.Json;
+import dev.waybill.operate.CaseSigner;
 import dev.waybill.test.Behaviour;
 import dev.waybill.test.Rule;
 import java.nio.charset.StandardCharsets;
@@ -129,5 +131,38 @@ class DeskTest {
         lab.post(effect + "/evidence", "{'file':" + file("f20", SCREENSHOT, "") + "}").refused(409, "EVIDENCE_FULL");
         assertThat(lab.post(effect + "/evidence", "{'note':'a note has room'}").json().path("evidence")).hasSize(21);
         assertThat(Json.write(lab.get("/api/v1/instances/" + run + "/audit").json())).isNotEmpty();
+    }
+
+    @Test
+    void anExportHoldsEverythingAndEveryChangeOfItIsNoticed() {
+        byte[] picture = {(byte) 0xff, 0, 1, 2};
+        lab.post(effect + "/evidence", "{'note':'asked','file':" + file("p.png", picture, "") + "}");
+        lab.post(effect + "/resolve", "{'state':'committed','provider_receipt_id':'ch_1','evidence':'seen','output':{'big':12345678901234567890.10}}");
+        lab.await(run, "completed");
+        Http.Answer answer = lab.get(effect + "/export");
+        JsonNode document = answer.json();
+        String key = lab.get("/api/v1/signing-key").json().path("public_key").asString();
+        assertThat(CaseSigner.faults(document, key)).isEmpty();
+        assertThat(CaseSigner.faults(document, null)).isEmpty();
+        assertThat(answer.raw().body()).as("canonical").isEqualTo(CanonicalJson.canonical(document));
+        JsonNode exported = document.path("case");
+        assertThat(exported.path("journal").size()).isGreaterThanOrEqualTo(2);
+        assertThat(exported.path("evidence").get(0).path("content_base64").asString()).isEqualTo(Base64.getEncoder().encodeToString(picture));
+        assertThat(Json.write(exported.path("run_outputs"))).contains("12345678901234567890.1");
+
+        String text = answer.text();
+        for (String[] change : new String[][] {
+            {"\"state\":\"committed\"", "\"state\":\"verified\""}, {"ch_1", "ch_2"}, {"\"note\":\"seen\"", "\"note\":\"sean\""},
+            {Base64.getEncoder().encodeToString(picture), Base64.getEncoder().encodeToString(new byte[] {1})}, {"12345678901234567890.1", "12345678901234567891.1"},
+            {"waybill-case-v1", "waybill-case-v2"},
+        }) {
+            assertThat(text).contains(change[0]);
+            assertThat(CaseSigner.faults(Json.parse(text.replace(change[0], change[1])), null)).as(change[0]).isNotEmpty();
+        }
+        // Somebody else's signature over the same case is of one piece, and not this server's.
+        byte[] forged = new CaseSigner(CaseSigner::generate).sign(exported);
+        assertThat(CaseSigner.faults(Json.parse(forged), null)).isEmpty();
+        assertThat(CaseSigner.faults(Json.parse(forged), key)).hasSize(2);
+        assertThat(lab.get("/api/v1/signing-key").json().path("public_key").asString()).isEqualTo(key);
     }
 }

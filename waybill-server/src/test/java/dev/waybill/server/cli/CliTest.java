@@ -180,6 +180,18 @@ class CliTest {
         assertThat(waybill("effects", "evidence", id, "00", "--to", directory.resolve("none").toString()).exit()).isEqualTo(3);
         assertThat(waybill("effects", "resolve", id, "--committed", "--note", "as the file says", "--evidence-file", scan).out()).contains("committed");
         lab.await(run, "completed");
+
+        Path export = directory.resolve("case.json");
+        assertThat(waybill("effects", "export", id, "--to", export.toString()).out()).contains("signed by the key ");
+        String key = lab.get("/api/v1/signing-key").json().path("public_key").asString();
+        assertThat(bare("effects", "verify-export", export.toString(), "--public-key", key))
+                .satisfies(ran -> assertThat(ran.out()).contains("committed").contains("the expected one"))
+                .extracting(Ran::exit)
+                .isEqualTo(0);
+        assertThat(bare("effects", "verify-export", file("other.json", Files.readString(export).replace("as the file says", "as the file sayz"))))
+                .satisfies(ran -> assertThat(ran.err()).contains("NOT what was signed"))
+                .extracting(Ran::exit)
+                .isEqualTo(1);
     }
 
     @Test
