@@ -21,7 +21,8 @@ import tools.jackson.databind.node.ObjectNode;
 
 /**
  * Signs the export of a case, and tells later, without any server, whether it is still what was signed. The signature (Ed25519, RFC 8032) is
- * over the canonical form (RFC 8785) of {@code {"case": .., "format": "waybill-case-v1"}}.
+ * over the canonical form ({@link CanonicalJson}: RFC 8785, and exact decimals where a double would lose digits) of
+ * {@code {"case": .., "format": "waybill-case-v1"}}.
  */
 public final class CaseSigner {
     public static final String FORMAT = "waybill-case-v1";

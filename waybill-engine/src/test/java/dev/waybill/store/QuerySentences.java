@@ -424,6 +424,22 @@ abstract class QuerySentences extends StoreSentences {
     }
 
     @Test
+    void whatIsProposedIsFoundUntilSomebodyDecidesItAndTheNewestIsFirst() {
+        InstanceKey first = lab().owned(lab().node()).unknown("charge").waiting().key();
+        InstanceKey second = lab().owned(lab().node()).unknown("charge").waiting().key();
+        applied(outside(Move.outside(first).evidence("charge", 0, "note", null).evidence("charge", 0, "proposal", null)));
+        applied(outside(Move.outside(second).evidence("charge", 0, "proposal", null)));
+        assertThat(store().queries().proposed(TENANT, 10)).extracting(EffectView::instance).containsExactly(second, first);
+        assertThat(store().queries().proposed(TENANT, 1)).extracting(EffectView::instance).containsExactly(second);
+        assertThat(store().queries().proposed("globex", 10)).isEmpty();
+
+        applied(outside(Move.outside(second).evidence("charge", 0, "proposal_rejected", null)));
+        assertThat(store().queries().proposed(TENANT, 10)).extracting(EffectView::instance).containsExactly(first);
+        applied(outside(Move.outside(second).evidence("charge", 0, "proposal", null)));
+        assertThat(store().queries().proposed(TENANT, 10)).extracting(EffectView::instance).containsExactly(second, first);
+    }
+
+    @Test
     void theFirstSigningKeyIsKeptAndEverybodyGetsIt() {
         byte[] first = store().signingKey(() -> new SigningKey(new byte[] {1}, new byte[] {2})).publicKey();
 
