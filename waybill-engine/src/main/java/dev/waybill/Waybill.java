@@ -1,5 +1,6 @@
 package dev.waybill;
 
+import dev.waybill.definition.Destinations;
 import dev.waybill.engine.CrashPoints;
 import dev.waybill.engine.EngineRuntime;
 import dev.waybill.engine.Host;
@@ -11,9 +12,11 @@ import dev.waybill.handler.Handlers;
 import dev.waybill.json.SecretSource;
 import dev.waybill.model.WaybillException;
 import dev.waybill.operate.CaseSigner;
+import dev.waybill.operate.DestinationDesk;
 import dev.waybill.operate.EffectDesk;
 import dev.waybill.operate.FourEyes;
 import dev.waybill.operate.Effects;
+import dev.waybill.operate.HeldDestinations;
 import dev.waybill.operate.RunDesk;
 import dev.waybill.operate.Runs;
 import dev.waybill.operate.SequenceCatalog;
@@ -51,6 +54,7 @@ public final class Waybill implements AutoCloseable {
     private final RunDesk runs;
     private final EffectDesk effects;
     private final CaseSigner signer;
+    private final DestinationDesk destinations;
     private final @Nullable NodeDirectory directory;
 
     private Waybill(Builder builder, Store store, Durability durability, @Nullable NodeDirectory directory) {
@@ -59,15 +63,16 @@ public final class Waybill implements AutoCloseable {
         this.durability = durability;
         this.directory = directory;
         Handlers handlers = builder.handlers();
-        SequenceCache cache = new SequenceCache(store.sequences(), SequenceCatalog::parse);
+        SequenceCache cache = new SequenceCache(store.sequences(), row -> SequenceCatalog.parse(row, builder.destinations));
         this.engine = new EngineRuntime(
                 Host.SYSTEM, store, builder.options, name -> handlers.find(name).orElse(null), builder.secrets, cache, ids, builder.random, builder.wall, builder.meter,
                 builder.points, builder.nodeName, directory == null ? incarnation -> {} : directory::write,
                 builder.flights(store.description()));
-        this.sequences = new SequenceCatalog(store.sequences(), ids, name -> handlers.find(name).isPresent());
+        this.sequences = new SequenceCatalog(store.sequences(), ids, name -> handlers.find(name).isPresent(), builder.destinations);
         this.runs = new RunDesk(store, engine, cache, ids);
         this.effects = new EffectDesk(store, engine, runs, ids, builder.fourEyes);
         this.signer = new CaseSigner(() -> store.signingKey(CaseSigner::generate));
+        this.destinations = new DestinationDesk(store, builder.destinations);
     }
 
     /** An embedded engine on one SQLite file. */
@@ -120,6 +125,11 @@ public final class Waybill implements AutoCloseable {
         return effects;
     }
 
+    /** Destinations: which there are, and which are held. */
+    public HeldDestinations destinations() {
+        return destinations;
+    }
+
     /** What people and the API read. */
     public Queries queries() {
         return store.queries();
@@ -165,6 +175,7 @@ public final class Waybill implements AutoCloseable {
         private SecretSource secrets = SecretSource.NONE;
         private EngineOptions options = EngineOptions.DEFAULT;
         private Meter meter = Meter.NONE;
+        private Destinations destinations = Destinations.NONE;
         private List<String> allowed = List.of();
         private FourEyes fourEyes = FourEyes.NONE;
         private String nodeName = "waybill-" + ProcessHandle.current().pid();
@@ -200,6 +211,15 @@ public final class Waybill implements AutoCloseable {
 
         public Builder options(EngineOptions options) {
             this.options = options;
+            return this;
+        }
+
+        /**
+         * What this node knows of destinations, beside what sequences declare themselves: as {@code destinations[]} of a document, each
+         * with an optional {@code tenant}. All nodes of one store should be told the same.
+         */
+        public Builder destinations(Destinations destinations) {
+            this.destinations = destinations;
             return this;
         }
 

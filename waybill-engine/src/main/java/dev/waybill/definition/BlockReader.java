@@ -35,9 +35,9 @@ final class BlockReader {
     private final Map<String, String> ids = new HashMap<>();
     private int count;
 
-    BlockReader(Faults faults, Predicate<String> handlerKnown) {
+    BlockReader(Faults faults, Predicate<String> handlerKnown, Destinations destinations, Set<DestinationProfile> used, List<Sequence.Remedy> onUnknown) {
         this.faults = faults;
-        this.steps = new StepReader(faults, handlerKnown);
+        this.steps = new StepReader(faults, handlerKnown, destinations, used, onUnknown);
     }
 
     /** @param variables item variables of the loops around */

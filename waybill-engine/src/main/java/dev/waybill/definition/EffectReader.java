@@ -1,5 +1,6 @@
 package dev.waybill.definition;
 
+import dev.waybill.definition.Destinations.Lookup;
 import dev.waybill.definition.Sequence.Effect;
 import dev.waybill.definition.Sequence.OnConflict;
 import dev.waybill.definition.Sequence.Resend;
@@ -23,6 +24,7 @@ import tools.jackson.databind.node.ObjectNode;
 final class EffectReader {
     private static final List<String> STATUS_OUTCOMES = List.of("committed", "not_applied", "rejected", "unknown");
     private static final List<String> CONFLICTS = List.of("verify", "applied", "rejected", "retry");
+    private static final List<String> REPEATS = List.of("refused", "accepted");
     private static final int MAX_NEGATIVE_READS = 100;
     private static final Set<String> READS = Set.of("GET", "HEAD");
     /** What a verifier's params see beside the step's own roots. */
@@ -40,7 +42,8 @@ final class EffectReader {
         this.handlerKnown = handlerKnown;
     }
 
-    @Nullable Effect read(Fields fields, Set<String> variables) {
+    /** @param known what destination profiles say of the step */
+    @Nullable Effect read(Fields fields, Set<String> variables, Lookup known) {
         JsonNode node = fields.optional("effect", JsonNode::isObject, "an object");
         if (node == null) {
             return null;
@@ -50,6 +53,7 @@ final class EffectReader {
         String header = Effect.DEFAULT.keyHeader();
         Duration window = null;
         Set<Integer> replayed = Effect.DEFAULT_REPLAYED;
+        Set<String> own = new HashSet<>();
         JsonNode contract = effect.optional("idempotency", JsonNode::isObject, "an object {key, header, window, replayed}");
         if (contract != null) {
             Fields idempotency = new Fields(contract, effect.at("idempotency"), faults);
@@ -58,7 +62,11 @@ final class EffectReader {
             String name = idempotency.text("header");
             if (name != null) {
                 header = name;
+                own.add("header");
                 http.checkName(name, idempotency.at("header"));
+            }
+            if (idempotency.has("replayed")) {
+                own.add("replayed");
             }
             window = idempotency.duration("window");
             replayed = replayed(idempotency);
@@ -76,6 +84,19 @@ final class EffectReader {
             settle = quiet == null ? settle : quiet;
             verify = verifier(asked, variables);
         }
+        if (settle != null) {
+            own.add("settle");
+        }
+        if (effect.has("resend")) {
+            own.add("resend");
+        }
+        DestinationProfile profile = known.profile();
+        boolean windowKnown = window != null || known.open() || profile != null && profile.keyWindow() != null;
+        boolean verifierKnown = verify != null || known.open() || profile != null && profile.verify() != null;
+        String repeats = effect.text("repeats");
+        if (repeats != null && !REPEATS.contains(repeats)) {
+            effect.fault("INVALID_VALUE", "repeats", "repeats is refused or accepted" + Fields.near(repeats, REPEATS));
+        }
         Map<Integer, String> statusMap = statusMap(effect);
         Effect result = new Effect(
                 effect.text("name"),
@@ -88,18 +109,17 @@ final class EffectReader {
                 statusMap,
                 settle == null ? Effect.DEFAULT_SETTLE : settle,
                 verify,
-                resend(effect, key, window),
-                onConflict(effect, verify, statusMap));
-        String repeats = effect.text("repeats");
-        if (repeats != null && !repeats.equals("refused")) {
-            effect.fault("UNSUPPORTED", "repeats", "repeats: " + repeats + " is not supported yet");
-        }
+                resend(effect, key != null && windowKnown),
+                onConflict(effect, verifierKnown, statusMap),
+                "accepted".equals(repeats),
+                Set.copyOf(own),
+                null);
         effect.done();
         return result;
     }
 
     /** Statuses outside 2xx that are stored with the key: a wrong one here would take a limit's no for the first request's. */
-    private static Set<Integer> replayed(Fields idempotency) {
+    static Set<Integer> replayed(Fields idempotency) {
         JsonNode list = idempotency.optional("replayed", JsonNode::isArray, "a list of HTTP statuses");
         if (list == null) {
             return Effect.DEFAULT_REPLAYED;
@@ -118,7 +138,8 @@ final class EffectReader {
         return Set.copyOf(statuses);
     }
 
-    private Resend resend(Fields effect, @Nullable Compiled key, @Nullable Duration window) {
+    /** @param keyed a key goes out, and how long it is honoured is known or may be */
+    Resend resend(Fields effect, boolean keyed) {
         JsonNode node = effect.optional("resend", JsonNode::isObject, "an object {max, backoff}");
         if (node == null) {
             return Resend.DEFAULT;
@@ -128,13 +149,13 @@ final class EffectReader {
         Resend resend = new Resend(
                 fields.integer("max", 0, OnUnknownReader.MAX_RESENDS, Resend.DEFAULT.max()), backoff == null ? Resend.DEFAULT.backoff() : backoff);
         fields.done();
-        if (key == null || window == null) {
+        if (!keyed) {
             effect.fault("KEY_CONTRACT_MISSING", "resend", "resend needs a destination that honours a key for a known time: declare idempotency {key, window}");
         }
         return resend;
     }
 
-    private @Nullable OnConflict onConflict(Fields effect, @Nullable Verifier verify, Map<Integer, String> statusMap) {
+    @Nullable OnConflict onConflict(Fields effect, boolean verifierKnown, Map<Integer, String> statusMap) {
         OnConflict conflict = null;
         for (String name : List.of("on_conflict", "onConflict")) {
             String given = effect.text(name);
@@ -149,7 +170,7 @@ final class EffectReader {
                 effect.fault("INVALID_VALUE", name, "on_conflict is given twice");
             }
             conflict = OnConflict.valueOf(given.toUpperCase(Locale.ROOT));
-            if (conflict == OnConflict.VERIFY && verify == null) {
+            if (conflict == OnConflict.VERIFY && !verifierKnown) {
                 effect.fault("VERIFIER_MISSING", name, "on_conflict: verify needs a question to ask: declare verify");
             }
             if (statusMap.containsKey(409)) {
@@ -161,7 +182,7 @@ final class EffectReader {
 
     // --- verify ----------------------------------------------------------------------------------------------------------------
 
-    private Verifier verifier(Fields fields, Set<String> variables) {
+    Verifier verifier(Fields fields, Set<String> variables) {
         Set<String> roots = new HashSet<>(variables);
         roots.addAll(VERIFIER_ROOTS);
         String handler = Objects.requireNonNullElse(fields.text("handler"), "http_request");
@@ -170,7 +191,7 @@ final class EffectReader {
         }
         JsonNode params = fields.optional("params", JsonNode::isObject, "an object");
         Value compiled = handler.equals("http_request")
-                ? http.read(readOnly(params, fields), fields.at("params"), null, roots).params()
+                ? http.read(readOnly(params, fields), params == null ? fields.pointer : fields.at("params"), null, roots).params()
                 : values.value(params == null ? Json.NODES.objectNode() : params, fields.at("params"), roots);
         Expression landed = values.condition(fields, "landed", true);
         Expression absent = values.condition(fields, "absent", false);
@@ -248,7 +269,7 @@ final class EffectReader {
         return labels;
     }
 
-    private Map<Integer, String> statusMap(Fields effect) {
+    Map<Integer, String> statusMap(Fields effect) {
         Map<Integer, String> map = new LinkedHashMap<>();
         JsonNode node = effect.optional("status", JsonNode::isObject, "an object");
         if (node != null) {

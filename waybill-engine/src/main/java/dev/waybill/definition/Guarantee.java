@@ -18,16 +18,25 @@ public enum Guarantee {
     /**
      * @param effectful whether the step touches the outside
      * @param effect    what is declared of it, or null
-     * @param repeats   the author accepts them
      */
-    static Guarantee of(boolean effectful, @Nullable Effect effect, boolean repeats) {
+    public static Guarantee of(boolean effectful, @Nullable Effect effect) {
         if (!effectful) {
             return PURE;
         }
-        if (repeats) {
+        if (effect != null && effect.repeats()) {
             return AT_LEAST_ONCE;
         }
         return effect != null && effect.key() != null && effect.keyWindow() != null ? ONCE_BY_KEY : AT_MOST_ONCE;
+    }
+
+    /** One line that says what it means. */
+    public String meaning() {
+        return switch (this) {
+            case PURE -> "touches nothing outside; no receipt, may run again";
+            case AT_MOST_ONCE -> "sent at most once for each receipt; an unknown outcome stops the step until it is found out";
+            case ONCE_BY_KEY -> "the destination honours a key: inside its window the same request may go out again and counts once";
+            case AT_LEAST_ONCE -> "repeats are accepted: after an unknown outcome it is sent again and may happen more than once";
+        };
     }
 
     /** As it is shown: {@code at most once}. */

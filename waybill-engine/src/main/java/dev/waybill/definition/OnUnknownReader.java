@@ -97,16 +97,21 @@ final class OnUnknownReader {
         return remedy.what().name().toLowerCase(Locale.ROOT);
     }
 
-    /** A step that asks for a remedy by name must have declared what it needs. */
-    static void check(List<Remedy> list, @Nullable Effect effect, Fields fields, Faults faults) {
+    /**
+     * A step that asks for a remedy by name must have declared what it needs.
+     *
+     * @param effect with what is known of its destination
+     * @param open   a destination profile that is only found when it runs may know it
+     */
+    static void check(List<Remedy> list, @Nullable Effect effect, boolean open, Fields fields, Faults faults) {
         JsonNode given = fields.get("on_unknown");
         for (int i = 0; i < list.size(); i++) {
             String at = fields.at("on_unknown") + (given != null && given.isArray() ? "/" + i : "");
             OnUnknown what = list.get(i).what();
-            if (what == OnUnknown.VERIFY && (effect == null || effect.verify() == null)) {
+            if (what == OnUnknown.VERIFY && !open && (effect == null || effect.verify() == null)) {
                 faults.add("VERIFIER_MISSING", at, "verify needs a question to ask: declare effect.verify");
             }
-            if (what == OnUnknown.RESEND && (effect == null || effect.key() == null || effect.keyWindow() == null)) {
+            if (what == OnUnknown.RESEND && (effect == null || effect.key() == null || effect.keyWindow() == null && !open)) {
                 faults.add(
                         "KEY_CONTRACT_MISSING", at,
                         "resend needs a destination that honours a key for a known time: declare effect.idempotency {key, window}");

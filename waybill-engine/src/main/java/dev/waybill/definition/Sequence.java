@@ -1,6 +1,8 @@
 package dev.waybill.definition;
 
+import dev.waybill.model.Problem;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -11,6 +13,7 @@ import tools.jackson.databind.JsonNode;
 /**
  * A parsed and validated sequence version, ready to run.
  *
+ * @param destinations the version's own profiles, then the node's
  * @param document the document as published
  */
 public record Sequence(
@@ -23,6 +26,7 @@ public record Sequence(
         @Nullable JsonNode inputSchema,
         List<Remedy> onUnknown,
         List<Invariant> invariants,
+        Destinations destinations,
         JsonNode document) {
 
     /** What can be done about an outcome that is unknown (semantics.md section 5). */
@@ -79,7 +83,19 @@ public record Sequence(
             @Nullable Expression successWhen,
             @Nullable JsonNode outputSchema,
             Guarantee guarantee)
-            implements Block {}
+            implements Block {
+
+        /** The same step at a destination: what the profile knows is put under what the step itself declares. */
+        public Step at(@Nullable DestinationProfile profile) {
+            if (profile == null) {
+                return this;
+            }
+            Effect merged = (effect == null ? Effect.DEFAULT : effect).at(profile);
+            return new Step(
+                    id, handler, params, delay, retry, timeout, when, merged, onUnknown, clientErrorComplete, successWhen, outputSchema,
+                    guarantee == Guarantee.PURE ? guarantee : Guarantee.of(true, merged));
+        }
+    }
 
     /** Branches run side by side; it ends when all have ended. */
     public record Parallel(String id, List<List<Block>> branches) implements Block {}
@@ -208,6 +224,9 @@ public record Sequence(
      * @param settle     added to quiet_at
      * @param verify     null = nobody can be asked
      * @param onConflict null: retry where there is a key, else the table of semantics.md section 4
+     * @param repeats    the author accepts that it happens more than once: after an unknown it is sent anew by the retry policy
+     * @param own        of header, replayed, settle, resend those that the step itself declares
+     * @param profile    what is known of the destination, already put in; null = nothing
      */
     public record Effect(
             @Nullable String name,
@@ -221,10 +240,41 @@ public record Sequence(
             Duration settle,
             @Nullable Verifier verify,
             Resend resend,
-            @Nullable OnConflict onConflict) {
+            @Nullable OnConflict onConflict,
+            boolean repeats,
+            Set<String> own,
+            @Nullable DestinationProfile profile) {
         public static final Duration DEFAULT_SETTLE = Duration.ofSeconds(60);
         public static final Set<Integer> DEFAULT_REPLAYED = Set.of(402);
         public static final Effect DEFAULT = new Effect(
-                null, null, "Idempotency-Key", null, DEFAULT_REPLAYED, null, Map.of(), Map.of(), DEFAULT_SETTLE, null, Resend.DEFAULT, null);
+                null, null, "Idempotency-Key", null, DEFAULT_REPLAYED, null, Map.of(), Map.of(), DEFAULT_SETTLE, null, Resend.DEFAULT, null, false,
+                Set.of(), null);
+
+        Effect at(DestinationProfile under) {
+            Map<Integer, String> statuses = new LinkedHashMap<>(under.statusMap());
+            if (onConflict != null) {
+                statuses.remove(409);
+            }
+            statuses.putAll(statusMap);
+            return new Effect(
+                    name, key, declared("header", keyHeader, under.keyHeader()), keyWindow != null ? keyWindow : under.keyWindow(),
+                    declared("replayed", replayed, under.replayed()), receiptId != null ? receiptId : under.receiptId(), labels, statuses,
+                    declared("settle", settle, under.settle()), verify != null ? verify : under.verify(), declared("resend", resend, under.resend()),
+                    onConflict != null || statusMap.containsKey(409) ? onConflict : under.onConflict(), repeats, own, under);
+        }
+
+        private <T> T declared(String field, T mine, @Nullable T profiles) {
+            return own.contains(field) || profiles == null ? mine : profiles;
+        }
+
+        /** The key as it is sent, or null without one. */
+        public @Nullable String sentKey(@Nullable String resolved) {
+            return resolved == null || profile == null || profile.keyRule() == null ? resolved : profile.keyRule().sent(resolved);
+        }
+
+        /** Why the destination would not take this key, or null: then nothing is sent. */
+        public @Nullable Problem keyFault(@Nullable String resolved) {
+            return resolved == null || profile == null || profile.keyRule() == null ? null : profile.keyRule().fault(resolved, profile.name());
+        }
     }
 }

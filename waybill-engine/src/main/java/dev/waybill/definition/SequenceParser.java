@@ -4,6 +4,7 @@ import dev.waybill.definition.Sequence.Block;
 import dev.waybill.definition.Sequence.Remedy;
 import dev.waybill.json.Json;
 import dev.waybill.model.WaybillException;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
@@ -34,8 +35,13 @@ public final class SequenceParser {
 
     /** @param handlerKnown a step whose handler it does not know is refused with UNKNOWN_HANDLER */
     public static Sequence parse(JsonNode document, String tenant, Supplier<UUID> ids, Predicate<String> handlerKnown) {
+        return parse(document, tenant, ids, handlerKnown, Destinations.NONE);
+    }
+
+    /** @param node destinations that the node knows; they are in force beside the document's own */
+    public static Sequence parse(JsonNode document, String tenant, Supplier<UUID> ids, Predicate<String> handlerKnown, Destinations node) {
         Faults faults = new Faults();
-        Sequence sequence = read(document, tenant, ids, handlerKnown, faults);
+        Sequence sequence = read(document, tenant, ids, handlerKnown, node, faults);
         Validation validation = faults.result();
         if (sequence == null || !validation.valid()) {
             throw validation.refusal();
@@ -50,13 +56,19 @@ public final class SequenceParser {
 
     /** @param handlerKnown as in {@link #parse(JsonNode, String, Supplier, Predicate)} */
     public static Validation validate(JsonNode document, Predicate<String> handlerKnown) {
+        return validate(document, handlerKnown, Destinations.NONE);
+    }
+
+    /** @param node destinations that the node knows, of this tenant */
+    public static Validation validate(JsonNode document, Predicate<String> handlerKnown, Destinations node) {
         Faults faults = new Faults();
-        read(document, null, () -> new UUID(0, 0), handlerKnown, faults);
+        read(document, null, () -> new UUID(0, 0), handlerKnown, node, faults);
         return faults.result();
     }
 
     private static @Nullable Sequence read(
-            JsonNode document, @Nullable String tenant, Supplier<UUID> ids, Predicate<String> handlerKnown, Faults faults) {
+            JsonNode document, @Nullable String tenant, Supplier<UUID> ids, Predicate<String> handlerKnown, Destinations known,
+            Faults faults) {
         if (!document.isObject()) {
             faults.add("WRONG_TYPE", "", "a sequence is a JSON object");
             return null;
@@ -73,11 +85,19 @@ public final class SequenceParser {
         int version = fields.integer("version", 1, Integer.MAX_VALUE, 1);
         JsonNode inputSchema = schema(fields, "input_schema");
         List<Remedy> onUnknown = OnUnknownReader.read(fields, faults);
-        BlockReader blocks = new BlockReader(faults, handlerKnown);
+        Destinations own = new DestinationReader(faults, handlerKnown, false).list(fields);
+        Destinations all = known.under(own);
+        Set<DestinationProfile> used = new HashSet<>();
+        BlockReader blocks = new BlockReader(faults, handlerKnown, all, used, onUnknown == null ? OnUnknownReader.DEFAULT : onUnknown);
         List<Block> body = blocks.blocks(fields, "blocks", true, 0, Set.of());
+        Lint lint = new Lint(faults);
+        if (own.profiles().size() == document.path("destinations").size()) {
+            lint.unused(own, used);
+        }
+        lint.ids(inputSchema == null ? null : inputSchema.get("properties"), "/input_schema/properties");
         List<Invariant> invariants = new InvariantReader(faults).invariants(fields);
-        fields.shown("deprecated", "status", "created_at");
-        fields.unsupported("sla", "on_failure", "on_cancel", "interceptors", "destinations");
+        fields.shown("deprecated", "status", "created_at", "guarantees");
+        fields.unsupported("sla", "on_failure", "on_cancel", "interceptors");
         fields.done();
         return new Sequence(
                 id,
@@ -89,6 +109,7 @@ public final class SequenceParser {
                 inputSchema,
                 onUnknown == null ? OnUnknownReader.DEFAULT : onUnknown,
                 invariants,
+                all,
                 document);
     }
 

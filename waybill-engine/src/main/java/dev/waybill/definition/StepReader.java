@@ -1,5 +1,6 @@
 package dev.waybill.definition;
 
+import dev.waybill.definition.Destinations.Lookup;
 import dev.waybill.definition.Sequence.Effect;
 import dev.waybill.definition.Sequence.Remedy;
 import dev.waybill.definition.Sequence.Retry;
@@ -25,14 +26,28 @@ final class StepReader {
     private static final Duration DEFAULT_MAX_BACKOFF = Duration.ofMinutes(1);
     private static final Set<String> PURE = Set.of("noop", "log", "sleep", "fail", "transform", "assert", "set_state", "get_state",
             "delete_state", "merge_state", "query_instance", "memory_search", "blob_get", "wait_for_event", "human_review");
+    private static final Set<String> BUILT_IN_EFFECTS = Set.of("http_request", "llm_call", "tool_call", "mcp_call", "agent", "emit_event", "send_signal",
+            "self_modify", "memory_store", "memory_delete", "blob_put", "embed");
     private final Faults faults;
+    private final Lint lint;
+    private final List<Remedy> sequenceOnUnknown;
     private final Predicate<String> handlerKnown;
     final ValueReader values;
     private final HttpRequestReader http;
     private final EffectReader effects;
+    private final Destinations destinations;
+    private final Set<DestinationProfile> used;
 
-    StepReader(Faults faults, Predicate<String> handlerKnown) {
+    /**
+     * @param used      gets every profile that holds for a step, or may
+     * @param onUnknown the sequence's
+     */
+    StepReader(Faults faults, Predicate<String> handlerKnown, Destinations destinations, Set<DestinationProfile> used, List<Remedy> onUnknown) {
+        this.lint = new Lint(faults);
+        this.sequenceOnUnknown = onUnknown;
         this.faults = faults;
+        this.destinations = destinations;
+        this.used = used;
         this.handlerKnown = handlerKnown;
         this.values = new ValueReader(faults);
         this.http = new HttpRequestReader(faults, values);
@@ -45,13 +60,17 @@ final class StepReader {
         if (!handler.isEmpty() && !handlerKnown.test(handler)) {
             fields.fault("UNKNOWN_HANDLER", "handler", "no handler is named " + handler);
         }
-        Effect effect = effects.read(fields, variables);
         JsonNode params = fields.get("params");
+        Lookup known = destinations.lookup(handler, params == null ? null : params.get("url"), used);
+        Effect own = effects.read(fields, variables, known);
+        Effect effect = known.profile() == null ? own : (own == null ? Effect.DEFAULT : own).at(known.profile());
+        // A header that only the node's profile names is checked when the step runs: the profile may change, the version does not.
+        Effect written = known.profile() != null && known.profile().ofNode() ? own : effect;
         Compiled compiled;
         boolean keyHeader = false;
         boolean reads = false;
         if (handler.equals("http_request")) {
-            HttpRequestReader.Request request = http.read(params, params == null ? fields.pointer : fields.at("params"), effect, variables);
+            HttpRequestReader.Request request = http.read(params, params == null ? fields.pointer : fields.at("params"), written, variables);
             compiled = request.params();
             keyHeader = request.keyHeader();
             reads = request.reads();
@@ -59,11 +78,8 @@ final class StepReader {
             compiled = params == null ? new Values.Constant(Json.NODES.objectNode()) : values.value(params, fields.at("params"), variables);
         }
         boolean effectful = !PURE.contains(handler) && !reads;
-        Guarantee guarantee = Guarantee.of(effectful, effect, false);
+        Guarantee guarantee = Guarantee.of(effectful, effect);
         faults.guarantee(id, guarantee);
-        if (effectful && (effect == null || effect.key() == null && effect.verify() == null) && !keyHeader) {
-            faults.warn("EFFECT_WITHOUT_KEY", fields.pointer, "the effect has neither an idempotency key nor a verifier: an unknown outcome needs a person");
-        }
         Duration timeout = fields.duration("timeout");
         if (timeout != null && timeout.compareTo(LEASE) > 0 && effectful) {
             faults.warn("TIMEOUT_OVER_LEASE", fields.at("timeout"), "the timeout is longer than the lease of " + LEASE.toSeconds() + " s");
@@ -76,7 +92,7 @@ final class StepReader {
         Expression when = values.condition(fields, "when", false);
         List<Remedy> onUnknown = OnUnknownReader.read(fields, faults);
         if (onUnknown != null) {
-            OnUnknownReader.check(onUnknown, effect, fields, faults);
+            OnUnknownReader.check(onUnknown, effect, known.open(), fields, faults);
         }
         boolean complete = clientErrorComplete(fields);
         Expression successWhen = values.condition(fields, "success_when", false);
@@ -86,7 +102,12 @@ final class StepReader {
         }
         fields.unsupported("rate_limit_key", "send_window", "context_access", "wait_for_input", "queue_name", "deadline", "on_deadline_breach",
                 "fallback_handler", "cache_key", "compensation");
-        return new Step(id, handler, compiled, delay, retry, timeout, when, effect, onUnknown, complete, successWhen, outputSchema, guarantee);
+        Step step = new Step(id, handler, compiled, delay, retry, timeout, when, own, onUnknown, complete, successWhen, outputSchema, guarantee);
+        if (effectful && !handler.isEmpty()) {
+            lint.effect(fields, step, effect, known, keyHeader, BUILT_IN_EFFECTS.contains(handler), sequenceOnUnknown);
+        }
+        lint.ids(params, fields.at("params"));
+        return step;
     }
 
     /** {@code {duration: ..}}, or the duration itself; resolves to integer milliseconds unless it is a template or an expression. */

@@ -143,6 +143,11 @@ final class ValueReader {
         };
     }
 
+    /** The member's name as the document has it. */
+    private static String written(String name) {
+        return name.startsWith("$") && SecretText.escapeName(name.substring(1)).equals(name) ? name.substring(1) : name;
+    }
+
     /** Only a warning: which roots there are is the engine's to say; at run time an unknown one fails the step. */
     private void warnOfUnknownRoots(Compiled value, String pointer, Set<String> variables) {
         switch (value) {
@@ -154,7 +159,7 @@ final class ValueReader {
                             "UNKNOWN_ROOT", pointer, "there is no root named " + root + Fields.near(root, Template.KNOWN_ROOTS)));
             case Values.OfObject(List<String> names, List<Compiled> values) -> {
                 for (int i = 0; i < names.size(); i++) {
-                    warnOfUnknownRoots(values.get(i), pointer + "/" + Pointers.escape(names.get(i)), variables);
+                    warnOfUnknownRoots(values.get(i), pointer + "/" + Pointers.escape(written(names.get(i))), variables);
                 }
             }
             case Values.OfArray(List<Compiled> items) -> {

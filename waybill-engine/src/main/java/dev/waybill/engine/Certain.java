@@ -7,6 +7,7 @@ import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
 import dev.waybill.store.StoreException;
 import dev.waybill.store.UnclearCommitException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
@@ -24,9 +25,26 @@ final class Certain {
 
     private Certain() {}
 
-    /** @throws UnclearCommitException when it is still unclear after 10 s */
+    /**
+     * A repeat finds what an unclear try of it has written by its transition id: in the journal for ever, at the instance only until the
+     * next move. A conflict of a move without journal rows says nothing, therefore, about the try before it.
+     *
+     * @throws UnclearCommitException when it is still unclear after 10 s, or for good
+     */
     static OutsideAnswer outside(Host host, Store store, OutsideMove move) {
-        return certain(host, () -> store.settleFromOutside(move));
+        List<UnclearCommitException> tries = new ArrayList<>(1);
+        OutsideAnswer answer = certain(host, () -> {
+            try {
+                return store.settleFromOutside(move);
+            } catch (UnclearCommitException e) {
+                tries.add(e);
+                throw e;
+            }
+        });
+        if (answer instanceof OutsideAnswer.Conflict && move.journal().isEmpty() && !tries.isEmpty()) {
+            throw tries.getFirst();
+        }
+        return answer;
     }
 
     /**

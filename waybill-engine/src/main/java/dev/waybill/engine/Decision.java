@@ -2,6 +2,7 @@ package dev.waybill.engine;
 
 import dev.waybill.definition.Sequence.Step;
 import dev.waybill.model.Problem;
+import dev.waybill.store.JournalRow;
 import dev.waybill.store.ReceiptRow;
 import java.util.ArrayList;
 import java.util.List;
@@ -55,6 +56,8 @@ final class Decision {
     final List<Waiting> waiting = new ArrayList<>();
     /** Every effect that is unknown, with what comes next. */
     final List<Healing.Unknown> unknowns = new ArrayList<>();
+    /** Moves that write unknown receipts off whose author accepts repeats; made only by a turn that goes on. */
+    final List<JournalRow> repeats = new ArrayList<>();
     /** Those whose verifier is to be asked now. */
     final List<Healing.Unknown> asks = new ArrayList<>();
     /**

@@ -1,11 +1,13 @@
 package dev.waybill.engine;
 
+import dev.waybill.definition.DestinationProfile;
 import dev.waybill.definition.EvaluationException;
 import dev.waybill.definition.Keys;
 import dev.waybill.definition.Sequence.Effect;
 import dev.waybill.definition.Sequence.Step;
 import dev.waybill.definition.Value;
 import dev.waybill.engine.Decision.Ready;
+import dev.waybill.engine.RunState.Attempt;
 import dev.waybill.handler.EffectHandler;
 import dev.waybill.handler.EffectHandler.EffectCall;
 import dev.waybill.handler.EffectHandler.Preparation;
@@ -14,6 +16,7 @@ import dev.waybill.json.Fingerprints;
 import dev.waybill.model.EffectKind;
 import dev.waybill.model.Problem;
 import dev.waybill.model.ReceiptId;
+import dev.waybill.store.BlockRow;
 import dev.waybill.store.InvariantRows;
 import dev.waybill.store.ReceiptRow;
 import java.time.Duration;
@@ -62,7 +65,7 @@ final class EffectGuard {
         }
         JsonNode params = step.params().resolve(ready.scope());
         Effect effect = effect(step);
-        String key = effect.key() == null ? null : Keys.resolve(effect.key(), ready.scope());
+        String key = copy != null ? copy.idempotencyKey() : effect.key() == null ? null : Keys.resolve(effect.key(), ready.scope());
         if (copy != null && !Fingerprints.requestSha256(params).equals(copy.requestSha256())) {
             throw new EvaluationException(Problem.of(
                     "PARAMS_CHANGED",
@@ -70,6 +73,50 @@ final class EffectGuard {
                             + " froze; an automatic attempt must repeat it"));
         }
         return new Resolved(params, key, timeout(step, params));
+    }
+
+    /**
+     * The step with what is known of its destination: by the address it resolved to. An automatic attempt goes out as the one it copies:
+     * under the profile that was in force then.
+     */
+    static Ready atDestination(Ready ready, Resolved resolved) {
+        RunState state = ready.scope().state();
+        if (state.sequence.destinations().profiles().isEmpty() && state.row(ready.path() + DESTINATION) == null) {
+            return ready;
+        }
+        Step step = ready.copyOf() != null
+                ? asDispatched(ready.step(), ready.path(), state)
+                : ready.step().at(state.sequence.destinations()
+                        .find(ready.step().handler(), Fingerprints.destination(ready.step().handler(), resolved.params()).text()));
+        return step == ready.step() ? ready : new Ready(step, ready.path(), ready.scope(), ready.attempt(), ready.copyOf(), ready.resend());
+    }
+
+    /** A step whose effect has receipts, with the profile that was in force when the newest was dispatched. */
+    static Step asDispatched(Step step, String path, RunState state) {
+        BlockRow kept = state.row(path + DESTINATION);
+        if (kept != null && !state.body(kept).isNull()) {
+            return step.at(state.sequence.destinations().frozen(state.body(kept)));
+        }
+        Attempt last = state.lastAttempt(path);
+        DestinationProfile profile = last == null ? null : state.sequence.destinations().find(step.handler(), last.receipt.destination());
+        // One that the node has learnt since says nothing of what was sent before; a version's own was there.
+        return profile == null || profile.ofNode() ? step : step.at(profile);
+    }
+
+    /**
+     * Where a node's profile is kept as it stood at the dispatch, behind the path of its step: the node may know another one tomorrow,
+     * and a resend must carry its key as the first request did. Rides with the intent; a version's own profiles are immutable anyway.
+     */
+    static final String DESTINATION = "$destination";
+
+    static void keepProfile(Draft draft, Ready ready) {
+        DestinationProfile profile = effect(ready.step()).profile();
+        RunState state = ready.scope().state();
+        BlockRow kept = state.row(ready.path() + DESTINATION);
+        JsonNode now = profile == null || !profile.ofNode() ? JsonNodeFactory.instance.nullNode() : profile.document();
+        if (kept == null ? !now.isNull() : !state.body(kept).equals(now)) {
+            draft.row(ready.path() + DESTINATION, BlockRow.Kind.FRAME, now, null);
+        }
     }
 
     /** Lets the handler check the request; may resolve names. */

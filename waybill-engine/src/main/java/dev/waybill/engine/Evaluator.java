@@ -20,6 +20,7 @@ import dev.waybill.model.EffectState;
 import dev.waybill.model.Problem;
 import dev.waybill.store.BlockRow;
 import dev.waybill.store.BlockRow.Kind;
+import dev.waybill.store.JournalRow;
 import dev.waybill.store.JournalRow.OutputState;
 import dev.waybill.store.ReceiptRow;
 import java.util.ArrayList;
@@ -130,12 +131,12 @@ final class Evaluator {
             return Decision.PENDING;
         }
         if (path.equals(sought)) {
-            found = new Ready(step, path, scope(place, path, 0), 0, null, false);
+            found = new Ready(EffectGuard.asDispatched(step, path, state), path, scope(place, path, 0), 0, null, false);
             return Decision.PENDING;
         }
         List<Attempt> attempts = state.attempts(path);
         if (Healing.unknown(attempts)) {
-            return unknown(step, path, place, Healing.members(attempts)); // whatever else its rows say
+            return unknown(EffectGuard.asDispatched(step, path, state), path, place, Healing.members(attempts)); // whatever else its rows say
         }
         BlockRow row = state.row(path);
         if (row != null) {
@@ -274,6 +275,7 @@ final class Evaluator {
             case Healing.Next.Again again when again.dueInMillis() <= 0 ->
                 decision.ready.add(new Ready(step, path, scope(place, path, attempt + 1), attempt + 1, again.copyOf(), true));
             case Healing.Next.Again again -> decision.waiting.add(new Waiting("effect_unknown", path, receipt, again.dueInMillis(), "resend"));
+            case Healing.Next.Person _ when repeats(step, path, place, members) -> {}
             case Healing.Next.Person person -> {
                 escalate(step, path, unknown, person);
                 decision.waiting.add(new Waiting("effect_unknown", path, receipt, person.dueInMillis(), "person"));
@@ -282,6 +284,27 @@ final class Evaluator {
                     new Failure(path, Reasons.blocked(new Waiting("effect_unknown", path, receipt, null))));
         }
         return Decision.PENDING;
+    }
+
+    /** Where the author accepts repeats nobody is called while the retry policy has an attempt left. */
+    private boolean repeats(Step step, String path, Place place, List<Attempt> members) {
+        if (!EffectGuard.effect(step).repeats()) {
+            return false;
+        }
+        Attempt newest = members.getLast();
+        if (newest.last == null || newest.last.at() == null) {
+            decision.waiting.add(new Waiting("retry", path, newest.receipt.id(), 0L)); // one move of a receipt in one commit
+            return true;
+        }
+        List<Attempt> attempts = state.attempts(path);
+        RunScope scope = scope(place, path, newest.receipt.attempt());
+        JournalRow off = attempts.getLast() == newest ? Settlement.repeated(step, newest, attempts, scope, state, draft.transitionId) : null;
+        if (off == null || off.retryInMillis() == null) {
+            return false;
+        }
+        decision.repeats.add(off);
+        decision.waiting.add(new Waiting("retry", path, newest.receipt.id(), off.retryInMillis()));
+        return true;
     }
 
     /** Where a remedy was tried and has come to its end, a person is called, once. */
@@ -303,6 +326,14 @@ final class Evaluator {
             long left = state.millisUntil(before.at(), before.dueInMillis());
             if (left > 0) {
                 return waiting("before_read", path, null, left);
+            }
+        }
+        BlockRow held = state.row(path + Holds.PATH);
+        if (held != null && held.dueInMillis() != null && state.body(held).path("attempt").asInt() == attempt) {
+            long left = state.millisUntil(held.at(), held.dueInMillis());
+            if (left > 0) {
+                decision.waiting.add(new Waiting("destination_held", path, null, left, "probe of " + state.body(held).path("destination").asString("")));
+                return Decision.PENDING;
             }
         }
         decision.ready.add(new Ready(step, path, scope(place, path, attempt), attempt, copyOf, false));

@@ -289,7 +289,7 @@ final class Healing {
             long asked = last.retryInMillis() == null ? 0 : last.retryInMillis();
             due = Math.max(due, state.millisUntil(last.at(), Math.max(backoff, asked)));
         }
-        BlockRow stopped = state.row(path + RESEND);
+        BlockRow stopped = state.row(path + RESEND); // or its destination is held
         if (stopped != null && state.body(stopped).path("after").asInt(-1) == newest.receipt.attempt()) {
             if (stopped.dueInMillis() == null) {
                 return "a resend could not be prepared: " + state.body(stopped).path("code").asString("");

@@ -102,7 +102,7 @@ record Invariants(List<Invariant> all, List<String> stepIds) {
                 judged.add(atEnd(invariant, release.to(), state));
             }
             for (List<Attempt> attempts : state.allEffects()) {
-                if (attempts.stream().noneMatch(it -> MAY_HAVE_HAPPENED.contains(it.state()))) {
+                if (attempts.stream().noneMatch(it -> mayHaveHappened(it, it.state()))) {
                     freedByEnd.add(attempts.getFirst().receipt.path()); // a retry that will not come any more
                 }
             }
@@ -116,11 +116,17 @@ record Invariants(List<Invariant> all, List<String> stepIds) {
         for (JournalRow row : moves) {
             boolean over = row.to() == EffectState.NOT_APPLIED || row.to() == EffectState.ABANDONED;
             boolean ends = row.to() == EffectState.COMPENSATED || over && row.retryInMillis() == null;
-            if (ends && state.attempts(row.path()).stream().noneMatch(it -> MAY_HAVE_HAPPENED.contains(after(it, moves)))) {
+            if (ends && state.attempts(row.path()).stream().noneMatch(it -> mayHaveHappened(it, after(it, moves)))) {
                 freed.add(row.path());
             }
         }
         return freed;
+    }
+
+    /** A person writes off what did not happen; {@code repeats: accepted} writes off what nobody knows. */
+    private static boolean mayHaveHappened(Attempt attempt, EffectState state) {
+        boolean repeated = state == EffectState.ABANDONED && attempt.last != null && Settlement.REPEATS_ACTOR.equals(attempt.last.actor());
+        return repeated || MAY_HAVE_HAPPENED.contains(state);
     }
 
     private static EffectState after(Attempt attempt, List<JournalRow> moves) {
@@ -150,7 +156,7 @@ record Invariants(List<Invariant> all, List<String> stepIds) {
             for (Attempt attempt : attempts) {
                 ReceiptRow receipt = attempt.receipt;
                 BlockRow row = state.row(receipt.path());
-                if (MAY_HAVE_HAPPENED.contains(attempt.state()) && receipt.kind() == once.kind() && once.key() == null) {
+                if (mayHaveHappened(attempt, attempt.state()) && receipt.kind() == once.kind() && once.key() == null) {
                     String other = pathOf.putIfAbsent(receipt.destinationFingerprint() + " " + receipt.requestSha256(), receipt.path());
                     if (other != null && !other.equals(receipt.path())) {
                         details.put("block", receipt.path()).put("holder", other);

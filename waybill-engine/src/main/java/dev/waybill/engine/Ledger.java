@@ -88,7 +88,10 @@ final class Ledger {
             for (int i = 0; i < batch.size(); i++) {
                 if (answers.get(i) instanceof CommitAnswer.Settled settled && settled.intents() == IntentAnswer.DISPATCHED) {
                     for (ReceiptRow receipt : batch.get(i).intents()) {
-                        remembered.addLast(new Dispatched(batch.get(i).instance(), receipt, now));
+                        // A duplicate was not written: missed later, it would look like a database that has lost it.
+                        if (!settled.duplicates().containsKey(receipt.path())) {
+                            remembered.addLast(new Dispatched(batch.get(i).instance(), receipt, now));
+                        }
                     }
                 }
             }

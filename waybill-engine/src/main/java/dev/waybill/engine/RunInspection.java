@@ -1,5 +1,7 @@
 package dev.waybill.engine;
 
+import dev.waybill.definition.DestinationProfile;
+import dev.waybill.definition.Guarantee;
 import dev.waybill.definition.Sequence;
 import dev.waybill.definition.Sequence.Block;
 import dev.waybill.definition.Sequence.ForEach;
@@ -14,6 +16,7 @@ import dev.waybill.engine.Engine.Loaded;
 import dev.waybill.engine.RunState.Attempt;
 import dev.waybill.store.BlockRow;
 import dev.waybill.store.InstanceSnapshot;
+import dev.waybill.store.ReceiptRow;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -86,6 +89,33 @@ public final class RunInspection {
     public List<NextStep> healing() {
         boolean ended = snapshot.instance().state().terminal();
         return unknowns().stream().map(unknown -> NextStep.of(unknown, ended)).toList();
+    }
+
+    /**
+     * What is promised about the effect of a receipt; null when its step cannot be found in the run.
+     *
+     * @param providerReceiptId the provider's own id, where it is known
+     */
+    public @Nullable EffectContract contract(ReceiptRow receipt, @Nullable String providerReceiptId) {
+        // Walking to the step decides on the way: that must not touch what the rest of the inspection shows.
+        RunState walked = new RunState(state.host(), loaded.sequence(), snapshot, state.context, EngineJson::read);
+        Decision.Ready sent = Evaluator.find(loaded.sequence(), loaded.stepIds(), walked, receipt.path());
+        if (sent == null) {
+            return null;
+        }
+        DestinationProfile profile = EffectGuard.effect(sent.step()).profile();
+        JsonNode labels = receipt.labels() == null ? JsonNodeFactory.instance.objectNode() : EngineJson.read(receipt.labels());
+        String link = profile == null || profile.search() == null
+                ? null
+                : profile.search().of(name -> switch (name) {
+                    case "key" -> receipt.idempotencyKey();
+                    case "effect_id" -> receipt.id().toString();
+                    case "provider_receipt_id" -> providerReceiptId;
+                    default -> Settlement.scalar(labels.path(name.substring("labels.".length())));
+                });
+        // What the version was validated with may not be what this effect was dispatched under.
+        Guarantee guarantee = Guarantee.of(true, EffectGuard.effect(sent.step()));
+        return new EffectContract(guarantee, profile == null ? null : profile.name(), link);
     }
 
     /** The chain a receipt belongs to, or null when nothing of it is unknown. */

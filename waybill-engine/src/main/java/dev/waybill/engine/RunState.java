@@ -77,6 +77,10 @@ final class RunState {
     private Instant databaseNow;
     private long readAtNanos;
 
+    Host host() {
+        return host;
+    }
+
     RunState(Host host, Sequence sequence, InstanceSnapshot snapshot, JsonNode context, Function<String, JsonNode> parser) {
         InstanceRecord instance = snapshot.instance();
         this.host = host;

@@ -333,13 +333,37 @@ final class Settlement {
             if (number >= current.receipt.attempt()) {
                 break;
             }
-            if (one.state() == EffectState.ABANDONED || one.state() == EffectState.COMPENSATED) {
+            boolean repeated = one.state() == EffectState.ABANDONED && one.last != null && REPEATS_ACTOR.equals(one.last.actor());
+            if (!repeated && (one.state() == EffectState.ABANDONED || one.state() == EffectState.COMPENSATED)) {
                 used = 1;
             } else if (number >= from && one.last != null && one.last.countsAsAttempt()) {
                 used++;
             }
         }
         return used;
+    }
+
+    /** Writes an unknown receipt off whose author accepts repeats. */
+    static final String REPEATS_ACTOR = "repeats";
+
+    /**
+     * {@code repeats: accepted} (language.md): an unknown receipt is written off, and the retry policy says when the request goes out anew.
+     * The receipt and its journal stay as they are: what became of it is still not known.
+     *
+     * @return null when the policy has no attempt left: then a person is asked
+     */
+    static @Nullable JournalRow repeated(Step step, Attempt attempt, List<Attempt> attempts, Scope scope, RunState state, UUID transitionId) {
+        Problem problem = Problem.retryable("EFFECT_UNKNOWN", "the outcome at " + attempt.receipt.path() + " is unknown, and repeats are accepted");
+        // Seeded by the receipt: whoever looks at these rows comes to the same moment.
+        RandomGenerator random = new java.util.SplittableRandom(attempt.receipt.id().getLeastSignificantBits());
+        int used = used(state, attempt.receipt.path(), attempts, attempt);
+        Long retryIn = RetryPolicy.next(step.retry(), used, problem, null, scope, random);
+        return retryIn == null
+                ? null
+                : new Row(attempt, transitionId, REPEATS_ACTOR, state.claim)
+                        .make(
+                                EffectState.ABANDONED, null, "repeats_accepted", problem.message(), null, retryIn, true, null, null, OutputState.NONE, null)
+                        .row();
     }
 
     /** Makes journal rows of one receipt. */

@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
@@ -37,6 +38,7 @@ final class StepStart {
     private final Verifiers verifiers;
     private final Invariants invariants;
     private final Map<String, Call> inFlight;
+    private final Holds holds;
     private final Consumer<Done> sink;
     /** Calls whose preparation needed I/O and is done. */
     private final Map<String, Preparation> prepared = new HashMap<>();
@@ -48,7 +50,8 @@ final class StepStart {
      * @param sink     told of the end of each call
      */
     StepStart(
-            Engine engine, InstanceKey key, Calls calls, Verifiers verifiers, Invariants invariants, Map<String, Call> inFlight, Consumer<Done> sink) {
+            Engine engine, InstanceKey key, Calls calls, Verifiers verifiers, Invariants invariants, Holds holds, Map<String, Call> inFlight,
+            Consumer<Done> sink) {
         this.engine = engine;
         this.key = key;
         this.guard = new EffectGuard(engine);
@@ -56,6 +59,7 @@ final class StepStart {
         this.verifiers = verifiers;
         this.invariants = invariants;
         this.inFlight = inFlight;
+        this.holds = holds;
         this.sink = sink;
     }
 
@@ -120,9 +124,19 @@ final class StepStart {
         return false;
     }
 
-    private boolean effect(Draft draft, Ready ready, EffectHandler handler, List<Opened> intents) throws EvaluationException {
-        Resolved resolved = guard.resolve(ready);
-        boolean readOnly = handler.readOnly(resolved.params());
+    private boolean effect(Draft draft, Ready found, EffectHandler handler, List<Opened> intents) throws EvaluationException {
+        Resolved plain = guard.resolve(found);
+        boolean readOnly = handler.readOnly(plain.params());
+        Ready ready = readOnly ? found : EffectGuard.atDestination(found, plain);
+        Resolved resolved = plain;
+        if (ready.copyOf() == null && plain.key() != null) {
+            Sequence.Effect effect = EffectGuard.effect(ready.step());
+            Problem keyFault = effect.keyFault(plain.key());
+            if (keyFault != null) {
+                return refused(draft, ready, keyFault);
+            }
+            resolved = new Resolved(plain.params(), effect.sentKey(plain.key()), plain.timeout());
+        }
         Preparation preparation = prepared.get(ready.path());
         if (preparation == null) {
             if (!handler.preparesWithoutIo(resolved.params())) {
@@ -135,6 +149,11 @@ final class StepStart {
             case Preparation.Refused(Problem problem) -> refused(draft, ready, problem);
             case Preparation.Ready(EffectHandler.EffectCall call) -> {
                 if (!readOnly && asksBefore(ready)) {
+                    Long held = holds.wait(numbered(ready)); // no question either while nothing could follow it
+                    if (held != null) {
+                        queued(draft, ready, held);
+                        yield true;
+                    }
                     prepared.put(ready.path(), preparation);
                     inFlight.put(ready.path(), calls.ask(ready, verifiers, verifiers.before(key, ready, resolved, guard), sink));
                     yield false;
@@ -147,6 +166,12 @@ final class StepStart {
                 // The slot is taken before the commit, so that a dispatched receipt never waits for a thread (store.md, 3).
                 if (engine.slots().tryAcquire()) {
                     Ready numbered = numbered(ready);
+                    Long held = holds.wait(numbered);
+                    if (held != null) {
+                        engine.slots().release();
+                        queued(draft, ready, held);
+                        yield true;
+                    }
                     ReceiptRow receipt;
                     List<InvariantRows.Guard> guards;
                     try {
@@ -156,12 +181,28 @@ final class StepStart {
                         engine.slots().release();
                         throw e;
                     }
+                    EffectGuard.keepProfile(draft, numbered);
                     intents.add(new Opened(numbered, receipt, call, resolved.timeout(), guards));
                     engine.points().reached(CrashPoints.Point.BEFORE_INTENT, key, ready.path());
                 }
                 yield false;
             }
         };
+    }
+
+    /** Its destination is held: nothing is sent and nothing fails, the step waits. */
+    private void queued(Draft draft, Ready ready, long millis) {
+        // Both grow old while the step waits.
+        prepared.remove(ready.path());
+        absent.remove(ready.path());
+        Sequence.Effect effect = EffectGuard.effect(ready.step());
+        String name = effect.profile() == null ? "" : effect.profile().name();
+        ObjectNode body = JsonNodeFactory.instance.objectNode().put("destination", name).put("code", Holds.HELD);
+        if (ready.resend()) {
+            draft.row(ready.path() + Healing.RESEND, BlockRow.Kind.FRAME, body.put("after", ready.attempt() - 1), millis);
+        } else {
+            draft.row(ready.path() + Holds.PATH, BlockRow.Kind.FRAME, body.put("attempt", ready.attempt()), millis);
+        }
     }
 
     /** A preparation that failed has used up an attempt of the step and made no receipt: those are numbered without gaps. */

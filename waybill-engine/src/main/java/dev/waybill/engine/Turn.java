@@ -23,6 +23,7 @@ import dev.waybill.store.CommitAnswer.IntentAnswer;
 import dev.waybill.store.CommitAnswer.ReleaseAnswer;
 import dev.waybill.store.InstanceSnapshot;
 import dev.waybill.store.InvariantRows;
+import dev.waybill.store.JournalRow;
 import dev.waybill.store.ReceiptRow;
 import dev.waybill.store.Release;
 import dev.waybill.store.StoreException;
@@ -62,6 +63,7 @@ final class Turn implements Runnable {
     private final Mailbox mailbox;
     private final Map<String, Call> inFlight = new HashMap<>();
     private final Verifiers verifiers;
+    private final Holds holds;
     private final StepStart starting;
 
     private final CountDownLatch over = new CountDownLatch(1);
@@ -77,11 +79,12 @@ final class Turn implements Runnable {
         this.key = snapshot.instance().key();
         this.calls = new Calls(engine, key);
         this.verifiers = new Verifiers(engine);
+        this.holds = new Holds(engine);
         this.loaded = loaded;
         this.invariants = new Invariants(loaded.invariants(), loaded.stepIds());
         this.wall = wall;
         this.mailbox = new Mailbox(engine.host());
-        this.starting = new StepStart(engine, key, calls, verifiers, invariants, inFlight, this::report);
+        this.starting = new StepStart(engine, key, calls, verifiers, invariants, holds, inFlight, this::report);
         this.state = read(snapshot);
         this.draft = new Draft(engine.ids().get(), state);
     }
@@ -184,6 +187,13 @@ final class Turn implements Runnable {
         List<Opened> intents = new ArrayList<>();
         boolean again = false;
         if (!stopping) {
+            if (!decision.repeats.isEmpty()) {
+                for (JournalRow off : decision.repeats) {
+                    draft.settle(off);
+                    draft.events.add(Settlement.resolved(state, off));
+                }
+                return true;
+            }
             for (Ready ready : decision.ready) {
                 again |= starting.begin(draft, ready, intents);
             }
@@ -191,7 +201,9 @@ final class Turn implements Runnable {
                 releaseSlots(intents.size());
                 return true; // something was decided without I/O: look again before anything is committed
             }
-            decision.asks.forEach(this::ask);
+            if (draft.isEmpty()) {
+                decision.asks.forEach(this::ask);
+            }
             if (intents.isEmpty() && inFlight.isEmpty() && !decision.ready.isEmpty() && draft.isEmpty()) {
                 return waitForSlot();
             }
@@ -202,8 +214,10 @@ final class Turn implements Runnable {
         if (!inFlight.isEmpty()) {
             return draft.isEmpty() ? await(decision) : commit(List.of(), null);
         }
-        if (!decision.ready.isEmpty() && !stopping) {
-            return commit(List.of(), null); // the settle goes first; the slot is waited for afterwards
+        // The settle goes first: what waits for a slot waits afterwards, and nobody is asked about an unknown that is not durable yet. The
+        // verdict would stand in the journal before it, and alone if this node died.
+        if (!stopping && (!decision.ready.isEmpty() || (!decision.asks.isEmpty() && !draft.isEmpty()))) {
+            return commit(List.of(), null);
         }
         return commit(List.of(), endings().of(decision, scheduler.draining()));
     }
@@ -267,6 +281,7 @@ final class Turn implements Runnable {
                     engine.lateTruth().record(key, ready, attempt == null ? key.id() : attempt.receipt.id(), outcome);
                     return;
                 }
+                holds.heard(key, current, now.receipt.id(), outcome);
                 Settlement.into(draft, current, now, outcome, engine, "engine");
             }
             case Result.Read(Outcome outcome) -> PureSettlement.read(draft, current, outcome, engine.random());
@@ -326,7 +341,8 @@ final class Turn implements Runnable {
         Commit commit = new Commit(
                 key, state.claim, sent.transitionId, List.copyOf(sent.settles), List.copyOf(sent.rows), receipts,
                 List.copyOf(sent.events), release, reset,
-                invariants.rows(sent.settles, intents.stream().flatMap(it -> it.guards().stream()).toList(), sent.results, release, state));
+                invariants.rows(sent.settles, intents.stream().flatMap(it -> it.guards().stream()).toList(), sent.results, release, state),
+                receipts.stream().anyMatch(receipt -> receipt.resendOf() != null) ? state.wakeSeq : null);
         long handedOver = engine.host().nanoTime();
         BooleanSupplier late = Calls.lastLook(engine.host(), handedOver, engine.options().sendDeadline(), wall);
         // Before the commit: a receipt that is durable and has no note of its first byte was then not sent. One that is only prepared

@@ -1,5 +1,6 @@
 package dev.waybill.operate;
 
+import dev.waybill.engine.EffectContract;
 import dev.waybill.engine.NextStep;
 import dev.waybill.store.EvidenceRow;
 import dev.waybill.store.JournalRow;
@@ -15,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param proposals in order, also those that were decided or came to nothing
  * @param run      the instance it belongs to, or null when retention removed it
  * @param next     what the engine will do about it while it is unknown; null when it is not, or the run is gone
+ * @param contract what is promised about it; null when the run is gone
  * @param quiet    true when no sender and no packet can still arrive (database time)
  */
 public record EffectCase(
@@ -25,6 +27,7 @@ public record EffectCase(
         List<Proposal> proposals,
         @Nullable RunView run,
         @Nullable NextStep next,
+        @Nullable EffectContract contract,
         boolean quiet,
         Instant databaseNow) {
 

@@ -81,9 +81,12 @@ public final class EffectDesk implements Effects {
         InstanceSnapshot snapshot = inspection == null ? null : inspection.snapshot();
         Instant now = snapshot == null ? effect.since() : snapshot.databaseNow();
         List<EvidenceRow> evidence = evidenceOf(effect);
+        List<JournalRow> journal = store.queries().journal(key, receipt.path(), receipt.attempt());
+        String providerReceiptId =
+                journal.stream().map(JournalRow::providerReceiptId).filter(java.util.Objects::nonNull).reduce((_, later) -> later).orElse(null);
         return new EffectCase(
                 effect,
-                store.queries().journal(key, receipt.path(), receipt.attempt()),
+                journal,
                 evidence,
                 attempts,
                 Proposal.of(evidence, lastN(effect), now),
@@ -91,6 +94,7 @@ public final class EffectDesk implements Effects {
                 inspection == null || effect.state() != EffectState.UNKNOWN
                         ? null
                         : inspection.healing().stream().filter(step -> step.path().equals(receipt.path())).findFirst().orElse(null),
+                inspection == null ? null : inspection.contract(receipt, providerReceiptId),
                 quiet(receipt, now),
                 now);
     }

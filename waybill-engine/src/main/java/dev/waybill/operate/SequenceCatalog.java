@@ -1,5 +1,6 @@
 package dev.waybill.operate;
 
+import dev.waybill.definition.Destinations;
 import dev.waybill.definition.Fault;
 import dev.waybill.definition.InvariantReader;
 import dev.waybill.definition.Sequence;
@@ -26,24 +27,37 @@ public final class SequenceCatalog implements Sequences {
     private final SequenceStore store;
     private final Supplier<UUID> ids;
     private final Predicate<String> handlerKnown;
+    private final Destinations destinations;
 
     /**
      * @param handlerKnown whether a handler of this name is registered on this node; others are refused at publish
      */
     public SequenceCatalog(SequenceStore store, Supplier<UUID> ids, Predicate<String> handlerKnown) {
+        this(store, ids, handlerKnown, Destinations.NONE);
+    }
+
+    /** @param destinations what this node knows of destinations */
+    public SequenceCatalog(SequenceStore store, Supplier<UUID> ids, Predicate<String> handlerKnown, Destinations destinations) {
         this.store = store;
         this.ids = ids;
         this.handlerKnown = handlerKnown;
+        this.destinations = destinations;
     }
 
     /** A published row, ready to run; handlers are looked up when a step runs, so any node can load any version. */
     public static Sequence parse(SequenceRow row) {
-        return SequenceParser.parse(Json.parseDefinition(row.definition()), row.tenant(), row::id);
+        return parse(row, Destinations.NONE);
+    }
+
+    /** The same on a node that knows destinations; whatever it knows, a version that was published stays readable. */
+    public static Sequence parse(SequenceRow row, Destinations node) {
+        return SequenceParser.parse(
+                Json.parseDefinition(row.definition()), row.tenant(), row::id, handler -> true, node.forTenant(row.tenant()).forPublished());
     }
 
     @Override
     public Report validate(String tenant, JsonNode document) {
-        Validation validation = SequenceParser.validate(document, handlerKnown);
+        Validation validation = SequenceParser.validate(document, handlerKnown, destinations.forTenant(tenant));
         return new Report(findings(validation.faults()), findings(validation.warnings()), validation.guarantees());
     }
 
@@ -53,7 +67,7 @@ public final class SequenceCatalog implements Sequences {
 
     @Override
     public SequenceRow publish(String tenant, JsonNode document) {
-        Validation validation = SequenceParser.validate(document, handlerKnown);
+        Validation validation = SequenceParser.validate(document, handlerKnown, destinations.forTenant(tenant));
         if (!validation.valid()) {
             throw validation.refusal();
         }

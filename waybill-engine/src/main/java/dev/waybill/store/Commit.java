@@ -23,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  * @param events        outbox rows that go with the settles
  * @param resetTakeover true when the instance made progress after takeovers: the crash-loop counter starts again
  * @param invariants    guards of the intents, guards to free, and results
+ * @param intentsAtWakeSeq the intents hold only as long as nobody from outside has moved the instance since they were decided: one of them
+ *                      sends again what a person may have resolved meanwhile (semantics.md section 5). Null = whoever came
  */
 public record Commit(
         InstanceKey instance,
@@ -34,7 +36,8 @@ public record Commit(
         List<Event> events,
         @Nullable Release release,
         boolean resetTakeover,
-        InvariantRows invariants) {
+        InvariantRows invariants,
+        @Nullable Long intentsAtWakeSeq) {
 
     /** A move of a sequence version without invariants. */
     public Commit(
@@ -47,7 +50,12 @@ public record Commit(
             List<Event> events,
             @Nullable Release release,
             boolean resetTakeover) {
-        this(instance, claim, transitionId, settles, rows, intents, events, release, resetTakeover, InvariantRows.NONE);
+        this(instance, claim, transitionId, settles, rows, intents, events, release, resetTakeover, InvariantRows.NONE, null);
+    }
+
+    /** Whether the intents were decided before the last outside move, and must not be written for it. */
+    public boolean overtaken(long wakeSeq) {
+        return intentsAtWakeSeq != null && intentsAtWakeSeq != wakeSeq;
     }
 
     /** The same without the intents at these paths and their guards. */
@@ -60,6 +68,7 @@ public record Commit(
                         new InvariantRows(
                                 invariants.guards().stream().filter(it -> !paths.contains(it.path())).toList(), invariants.freed(),
                                 invariants.freedByEnd(),
-                                invariants.results()));
+                                invariants.results()),
+                        intentsAtWakeSeq);
     }
 }

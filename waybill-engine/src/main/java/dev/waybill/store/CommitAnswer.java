@@ -61,8 +61,15 @@ public sealed interface CommitAnswer {
         DISPATCHED,
         /** Nothing may be sent: the instance is being cancelled or paused, or {@code unstorable} is true. */
         HELD_BY_FLAG,
-        /** The node is fenced or its lease has run out: nothing may be sent. Said before {@link #HELD_BY_FLAG} when both are so. */
-        HELD_BY_NODE
+        /** Somebody from outside has moved the instance since the intents were decided, and they were to hold only if not. */
+        HELD_BY_NEWS,
+        /** The node is fenced or its lease has run out: nothing may be sent. Said before the others when several are so. */
+        HELD_BY_NODE;
+
+        /** Why intents are held that were neither dispatched nor none. */
+        public static IntentAnswer held(boolean live, boolean flagged, boolean overtaken) {
+            return !live ? HELD_BY_NODE : overtaken && !flagged ? HELD_BY_NEWS : HELD_BY_FLAG;
+        }
     }
 
     enum ReleaseAnswer {

@@ -110,6 +110,9 @@ public interface Store extends AutoCloseable {
     /** Published sequence versions. */
     SequenceStore sequences();
 
+    /** Destinations that are held. */
+    DestinationHolds holds();
+
     /**
      * Has every new connection that owners' commits go over checked before its first commit: behind it may be another history of the
      * database (a standby that was promoted, a backup). What the check throws reaches the committer, nothing is written, and the

@@ -72,7 +72,8 @@ public enum TextRule {
                 commit.events().stream().filter(this::keeps).toList(),
                 null,
                 commit.resetTakeover(),
-                commit.invariants().ofSettles());
+                commit.invariants().ofSettles(),
+                null);
     }
 
     private boolean keeps(@Nullable Reply reply) {

@@ -23,6 +23,11 @@ class SequenceFuzzTest {
     static final String EVERYTHING =
             """
             {"name":"s","namespace":"n","version":3,"id":"00000000-0000-4000-8000-000000000001","on_unknown":["wait"],
+             "destinations":[{"name":"h","match":{"url":"http://h/v1"},"preset":"stripe","idempotency":{"header":"K","window":"1h","replayed":[402],"min_length":2,
+                              "max_length":40,"charset":"uuid","quoted":true},"status":{"502":"unknown"},"settle":"9s","search":"https://d/s?q={{ key }}",
+                              "hold":{"unknowns":2,"within":"1m","probe":"5s"},"verify":{"params":{"url":"http://h/q"},"landed":"true","absent":"false"},
+                              "on_conflict":"verify","resend":{"max":2},"receipt_id":"= body.id"},
+                             {"name":"c","match":{"handler":"charge"}}],
              "input_schema":{"type":"object","required":["order"],"properties":{"order":{"type":"string","pattern":"^[a-z]+$"}}},
              "blocks":[
               {"type":"step","id":"a","handler":"http_request","timeout":"30s","when":"data.x > 1 && !data.y","delay":{"duration":"PT5S"},

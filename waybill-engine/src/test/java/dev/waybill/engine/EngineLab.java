@@ -56,6 +56,7 @@ final class EngineLab implements AutoCloseable {
     private EngineOptions options = EngineOptions.DEFAULT.withLease(Duration.ofSeconds(4), Duration.ofSeconds(1));
     private CrashPoints points = CrashPoints.NONE;
     private InstantSource wall = InstantSource.system();
+    private dev.waybill.definition.Destinations destinations = dev.waybill.definition.Destinations.NONE;
     private Waybill engine;
 
     EngineLab(Kind kind) {
@@ -105,6 +106,12 @@ final class EngineLab implements AutoCloseable {
         return this;
     }
 
+    /** What engines opened from now on know of destinations. */
+    EngineLab destinations(String list) {
+        destinations = dev.waybill.definition.Destinations.ofNode(json(list.replace("$P", provider.url(""))));
+        return this;
+    }
+
     /** The node's wall clock; the database's stays true. */
     EngineLab clock(InstantSource wall) {
         this.wall = wall;
@@ -135,6 +142,7 @@ final class EngineLab implements AutoCloseable {
                 .allowAddresses(allowed)
                 .crashPoints(points)
                 .clock(wall)
+                .destinations(destinations)
                 .secrets((tenant, name) -> source.secret(tenant, name));
         handlers.forEach(builder::handler);
         return builder.open();
@@ -171,7 +179,7 @@ final class EngineLab implements AutoCloseable {
     }
 
     EngineLab sequence(String name, String blocks, String more) {
-        engine().sequences().publish("default", json("{'name':'" + name + "'," + more + "'blocks':" + blocks.replace("$P", provider.url("")) + "}"));
+        engine().sequences().publish("default", json("{'name':'" + name + "'," + more.replace("$P", provider.url("")) + "'blocks':" + blocks.replace("$P", provider.url("")) + "}"));
         return this;
     }
 

@@ -13,6 +13,7 @@ import dev.waybill.store.CommitAnswer;
 import dev.waybill.store.CommitAnswer.IntentAnswer;
 import dev.waybill.store.CommitAnswer.ReleaseAnswer;
 import dev.waybill.store.InstanceSnapshot;
+import dev.waybill.store.InvariantRows.Holder;
 import dev.waybill.store.ReceiptRow;
 import dev.waybill.store.Start;
 import dev.waybill.store.Store;
@@ -27,6 +28,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -208,5 +210,21 @@ class LedgerTest {
         history.set("7/2");
         ledger.lookAtHistory();
         assertThat(store.load(run).orElseThrow().instance().state()).isEqualTo(InstanceState.SCHEDULED);
+    }
+
+    /** Seed 66 of the simulator: a comparison missed what a guard had refused, and paused every unfinished run. */
+    @Test
+    void whatWasRefusedAsADuplicateIsNotMissedLater() {
+        Compared lab = new Compared();
+        Ledger ledger = new Ledger(Host.SYSTEM, lab.store, LedgerTest::id, Meter.NONE);
+        Commit commit = new Commit(
+                lab.run, lab.receipt.claim(), lab.receipt.transitionId(), List.of(), List.of(), List.of(lab.receipt), List.of(), null, false);
+        CommitAnswer refused = new CommitAnswer.Settled(IntentAnswer.DISPATCHED, ReleaseAnswer.NONE, 0, false, false, false, Instant.EPOCH)
+                .with(Map.of("charge", new Holder("once", id(), "other", 0, id())));
+        ledger.dispatched(List.of(commit), List.of(refused), ledger.comparisons());
+        ledger.suspect();
+        ledger.checkIfSuspect();
+        assertThat(lab.paused()).isFalse();
+        assertThat(lab.real.load(lab.run).orElseThrow().receipts()).isEmpty();
     }
 }

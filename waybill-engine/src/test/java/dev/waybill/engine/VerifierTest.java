@@ -131,7 +131,7 @@ class VerifierTest {
             lab.sequence("pay", charge(",'max_reads':3", "").replace("= body.count = 0", status == 404 ? "= body.count = 1" : "= body.count = 0"));
             UUID id = lab.start("pay", "{'order':'o1'}");
             await().atMost(PATIENCE).until(() -> lab.get(id).reasons() != null
-                    && lab.get(id).reasons().get(0).path("next").asString("").equals("person"));
+                    && lab.get(id).reasons().path(0).path("next").asString("").equals("person"));
             assertThat(lab.states(id)).containsExactly("charge#0 unknown");
             assertThat(transcript(lab, lab.effects(id).getFirst())).hasSize(3)
                     .allSatisfy(read -> assertThat(read.get("verdict").asString()).isEqualTo("inconclusive"));

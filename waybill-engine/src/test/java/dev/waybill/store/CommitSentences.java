@@ -124,6 +124,20 @@ abstract class CommitSentences extends StoreSentences {
         assertHeld(key -> store().fence(lab().record(key).claimNode()), IntentAnswer.HELD_BY_NODE, false, false);
     }
 
+    /** Found by the torture run: a node that finds itself fenced goes on as another one, with turns that still hold the old one's claims. */
+    @Test
+    void whoWasFencedAndCameBackUnderAnotherIdSendsNothingUnderTheOldClaim() {
+        Owned owned = lab().owned(lab().node()).dispatched("charge");
+        store().fence(owned.node());
+        Owned reborn = new Owned(lab(), owned.key(), lab().node(), owned.claim());
+
+        Move move = reborn.move().committed("charge", 0, 1).intent("ship", 0);
+        assertThat(settled(reborn.commit(move)).intents()).isEqualTo(IntentAnswer.HELD_BY_NODE);
+        assertThat(settled(reborn.again(move)).intents()).isEqualTo(IntentAnswer.HELD_BY_NODE);
+        assertThat(owned.load().receipts()).hasSize(1);
+        assertThat(owned.load().journal()).hasSize(1);
+    }
+
     @Test
     void theSettleHoldsWhileTheLeaseHasRunOut() {
         assertHeld(key -> lab().expireLease(lab().record(key).claimNode()), IntentAnswer.HELD_BY_NODE, false, false);
@@ -241,6 +255,46 @@ abstract class CommitSentences extends StoreSentences {
     }
 
     @Test
+    void aMoveThatTheStateMachineDoesNotHaveIsRefused() {
+        UUID node = lab().node();
+        for (EffectState from : EffectState.values()) {
+            for (EffectState to : EffectState.values()) {
+                Owned owned = lab().owned(node).dispatched("charge");
+                Move move = owned.move()
+                        .settle(owned.move().row("charge", 0, 1, from, to, null, null, OutputState.NONE))
+                        .block("b", 0, BlockRow.Kind.OUTPUT, "1");
+                assertTaken(owned, move, from.canMoveTo(to));
+            }
+        }
+    }
+
+    @Test
+    void onlyALostOutputIsSuppliedWithoutAMove() {
+        UUID node = lab().node();
+        for (EffectState state : EffectState.values()) {
+            for (OutputState output : OutputState.values()) {
+                Owned owned = lab().owned(node).dispatched("charge");
+                boolean supplies = output == OutputState.SAVED && (state == EffectState.COMMITTED || state == EffectState.VERIFIED);
+                assertTaken(owned, owned.move().settle(owned.move().row("charge", 0, 1, state, state, null, null, output)), supplies);
+            }
+        }
+    }
+
+    /** A store may refuse the member or the whole batch; of what it refuses nothing is there. */
+    private static void assertTaken(Owned owned, Move move, boolean expected) {
+        boolean taken;
+        try {
+            taken = !(owned.commit(move) instanceof CommitAnswer.Conflict);
+        } catch (StoreException refused) {
+            taken = false;
+        }
+        assertThat(taken).as(move.commit().settles().toString()).isEqualTo(expected);
+        InstanceSnapshot now = owned.load();
+        assertThat(now.journal()).hasSize(expected ? 1 : 0);
+        assertThat(now.rows()).hasSize(expected ? move.commit().rows().size() : 0);
+    }
+
+    @Test
     void anEmptyBatchIsAnsweredWithNothing() {
         assertThat(store().commit(lab().node(), List.of(), false)).isEmpty();
         assertThat(store().start(lab().node(), List.of())).isEmpty();
@@ -265,6 +319,24 @@ abstract class CommitSentences extends StoreSentences {
         assertThat(record.nextFireAt()).isEqualTo(answer.databaseNow().plusMillis(60_000));
         assertThat(store().queries().changes(StoreLab.TENANT, null, 10)).extracting(Queries.Change::type)
                 .containsExactly("effect.unknown", "instance.waiting");
+    }
+
+    @Test
+    void anIntentThatHoldsOnlyIfNobodyCameIsHeldWhenSomebodyDid() {
+        Owned owned = lab().owned(lab().node()).dispatched("charge");
+        Settled first = settled(owned.commit(owned.move().intent("a", 0).expect(0)));
+        assertThat(first.intents()).isEqualTo(IntentAnswer.DISPATCHED);
+        applied(outside(Move.outside(owned.key()).block("$signal/0", 0, BlockRow.Kind.STATE, "1")));
+
+        Move late = owned.move().committed("charge", 0, 1).intent("b", 0).expect(0);
+        Settled answer = settled(owned.commit(late));
+        assertThat(answer.intents()).isEqualTo(IntentAnswer.HELD_BY_NEWS);
+        assertThat(answer.wakeSeq()).isEqualTo(1);
+        assertThat(settled(owned.again(late)).intents()).isEqualTo(IntentAnswer.HELD_BY_NEWS);
+        assertThat(owned.load().receipts()).extracting(ReceiptRow::path).containsExactlyInAnyOrder("charge", "a");
+        assertThat(owned.load().journal()).hasSize(1);
+
+        assertThat(settled(owned.commit(owned.move().intent("b", 0).expect(1))).intents()).isEqualTo(IntentAnswer.DISPATCHED);
     }
 
     @Test

@@ -178,7 +178,8 @@ public final class Move {
     public Commit commit() {
         return new Commit(
                 key, claim, transition, List.copyOf(journal), List.copyOf(rows), List.copyOf(receipts), List.copyOf(events), release,
-                resetTakeover, new InvariantRows(List.copyOf(guards), Set.copyOf(freed), Set.copyOf(freedByEnd), List.copyOf(results)));
+                resetTakeover, new InvariantRows(List.copyOf(guards), Set.copyOf(freed), Set.copyOf(freedByEnd), List.copyOf(results)),
+                expectedWakeSeq);
     }
 
     // --- whoever is not the owner ----------------------------------------------------------------------------------------------

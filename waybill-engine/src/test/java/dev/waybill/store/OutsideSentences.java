@@ -3,6 +3,7 @@ package dev.waybill.store;
 import static dev.waybill.store.StoreLab.nextId;
 import static dev.waybill.store.StoreLab.nextKey;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.waybill.model.Claim;
 import dev.waybill.model.EffectState;
@@ -20,6 +21,16 @@ import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 
 abstract class OutsideSentences extends StoreSentences {
+
+    @Test
+    void aMoveThatTheStateMachineDoesNotHaveIsRefusedFromOutsideToo() {
+        Owned owned = lab().owned(lab().node()).unknown("charge");
+        String before = everything(owned.key());
+        JournalRow again = owned.move().row("charge", 0, 2, EffectState.UNKNOWN, EffectState.DISPATCHED, null, null, OutputState.NONE);
+
+        assertThatThrownBy(() -> outside(Move.outside(owned.key()).settle(again).pause(true))).isInstanceOf(StoreException.class);
+        assertThat(everything(owned.key())).isEqualTo(before);
+    }
 
     @Test
     void aMoveFromOutsideWakesAWaitingInstance() {

@@ -50,6 +50,14 @@ public abstract class StoreConformance {
     }
 
     @Nested
+    class Holds extends HoldSentences {
+        @Override
+        StoreLab lab() {
+            return lab;
+        }
+    }
+
+    @Nested
     class Invariants extends InvariantSentences {
         @Override
         StoreLab lab() {

@@ -4,6 +4,9 @@ import dev.waybill.EngineOptions;
 import dev.waybill.model.EffectKind;
 import dev.waybill.operate.FourEyes;
 import dev.waybill.operate.Money;
+import dev.waybill.definition.Destinations;
+import dev.waybill.json.Json;
+import dev.waybill.model.WaybillException;
 import dev.waybill.recorder.Flights;
 import dev.waybill.server.ServerConfig.Invalid;
 import java.io.IOException;
@@ -40,7 +43,7 @@ public final class ConfigLoader {
     private static final List<String> SETTINGS = List.of(
             "host", "port", "store", "insecure", "node_dir", "recorder_dir", "recorder_bytes", "node_name", "drain", "lease", "allow_addresses", "restored",
             "accept_commit_loss", "pool");
-    private static final List<String> FILE_ONLY = List.of("api_keys", "secrets", "tenant_secrets", "four_eyes");
+    private static final List<String> FILE_ONLY = List.of("api_keys", "secrets", "tenant_secrets", "four_eyes", "destinations");
     /** Variables that are not settings of the server: the client's, the launcher's, and those with their own handling below. */
     private static final List<String> OTHER_VARIABLES = List.of(
             "WAYBILL_CONFIG", "WAYBILL_API_KEY", "WAYBILL_ALLOW_ADDRESS", "WAYBILL_URL", "WAYBILL_TENANT", "WAYBILL_JAVA_HOME",
@@ -56,6 +59,8 @@ public final class ConfigLoader {
     private final List<ApiKeys.Key> keys = new ArrayList<>();
     private FourEyes fourEyes = FourEyes.NONE;
     private final Map<String, Map<String, String>> secrets = new TreeMap<>();
+
+    private Destinations destinations = Destinations.NONE;
 
     private ConfigLoader() {}
 
@@ -106,6 +111,7 @@ public final class ConfigLoader {
                 switch (name) {
                     case "api_keys" -> readKeys(entry.getValue(), where);
                     case "four_eyes" -> readFourEyes(entry.getValue(), where);
+                    case "destinations" -> readDestinations(entry.getValue(), where);
                     case "secrets" -> readSecrets("", entry.getValue(), where);
                     case "tenant_secrets" -> {
                         mapping(entry.getValue(), where);
@@ -183,6 +189,14 @@ public final class ConfigLoader {
         });
     }
 
+    private void readDestinations(JsonNode list, String where) {
+        try {
+            destinations = Destinations.ofNode(Json.parse(list.toString()));
+        } catch (WaybillException e) {
+            throw new Invalid(where + ": " + e.getMessage());
+        }
+    }
+
     private void readSecrets(String tenant, JsonNode mapping, String where) {
         mapping(mapping, where);
         mapping.properties().forEach(entry -> secrets
@@ -230,7 +244,8 @@ public final class ConfigLoader {
                 flag("restored"),
                 flag("accept_commit_loss"),
                 found.containsKey("pool") ? number("pool", 0, 2, 1_000) : null,
-                fourEyes);
+                fourEyes,
+                destinations);
     }
 
     private ServerConfig.Recorder recorder() {

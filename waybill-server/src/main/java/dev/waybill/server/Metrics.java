@@ -1,6 +1,8 @@
 package dev.waybill.server;
 
 import dev.waybill.engine.Meter;
+import dev.waybill.operate.HeldDestinations;
+import dev.waybill.store.DestinationHolds.Standing;
 import dev.waybill.store.Queries;
 import dev.waybill.store.Queries.OpenDepth;
 import dev.waybill.store.StoreException;
@@ -45,6 +47,9 @@ public final class Metrics implements Meter, AutoCloseable {
     private final MultiGauge oldest = MultiGauge.builder("waybill_effects_oldest_unresolved_seconds")
             .description("Age of the oldest of them")
             .register(registry);
+    private final MultiGauge heldDestinations = MultiGauge.builder("waybill_destinations_held")
+            .description("Tenants for which this destination is held: new dispatches there wait")
+            .register(registry);
     private final AtomicInteger storeUp = registry.gauge("waybill_store_up", new AtomicInteger(1));
     private final JvmGcMetrics gc = new JvmGcMetrics();
     private final InstantSource clock;
@@ -76,16 +81,24 @@ public final class Metrics implements Meter, AutoCloseable {
     }
 
     /** Prometheus text. A store that does not answer costs its gauges, not the scrape. */
-    public String scrape(Queries queries) {
+    public String scrape(Queries queries, HeldDestinations destinations) {
         try {
             gauges(queries.openDepth());
+            held(destinations.standings());
             up(1);
         } catch (StoreException e) {
             LOG.warn("the queue's depth could not be read: {}", e.getMessage());
             gauges(List.of());
+            held(List.of());
             up(0);
         }
         return registry.scrape();
+    }
+
+    private void held(List<Standing> standings) {
+        Map<String, Long> names = new LinkedHashMap<>();
+        standings.stream().filter(Standing::held).forEach(one -> names.merge(one.place().destination(), 1L, Long::sum));
+        heldDestinations.register(names.entrySet().stream().map(one -> MultiGauge.Row.of(Tags.of("destination", one.getKey()), one.getValue())).toList(), true);
     }
 
     private void up(int value) {

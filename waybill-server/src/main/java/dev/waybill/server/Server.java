@@ -33,6 +33,7 @@ public final class Server implements AutoCloseable {
                 .secrets(config.secretSource())
                 .allowAddresses(config.allowAddresses())
                 .fourEyes(config.fourEyes())
+                .destinations(config.destinations())
                 .meter(metrics);
         if (config.nodeName() != null) {
             builder.nodeName(config.nodeName());
@@ -51,7 +52,7 @@ public final class Server implements AutoCloseable {
         try {
             Backend backend = Backend.of(engine);
             Api api = new Api(
-                            backend, config.keys(), config.keys().none(), clock, () -> metrics.scrape(backend.queries()), version())
+                            backend, config.keys(), config.keys().none(), clock, () -> metrics.scrape(backend.queries(), backend.destinations()), version())
                     .start(config.host(), config.port());
             return new Server(engine, metrics, api);
         } catch (RuntimeException e) {

@@ -1,5 +1,6 @@
 package dev.waybill.server;
 
+import dev.waybill.definition.Destinations;
 import dev.waybill.json.SecretSource;
 import dev.waybill.operate.FourEyes;
 import java.net.InetAddress;
@@ -29,6 +30,7 @@ import org.jspecify.annotations.Nullable;
  * @param acceptCommitLoss go on although the database may lose answered commits
  * @param pool             PostgreSQL connections for reads and outside moves; null: a restart after a kill on PostgreSQL waits for the lease
  * @param fourEyes         which decisions about effects take two people, that is two API keys
+ * @param destinations     what this node knows of destinations; all nodes of one store should be told the same
  */
 public record ServerConfig(
         String host,
@@ -46,7 +48,8 @@ public record ServerConfig(
         boolean restored,
         boolean acceptCommitLoss,
         @Nullable Integer pool,
-        FourEyes fourEyes) {
+        FourEyes fourEyes,
+        Destinations destinations) {
 
     /**
      * @param folder null: beside the SQLite file, else in the node directory

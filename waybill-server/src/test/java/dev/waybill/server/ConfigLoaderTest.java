@@ -139,6 +139,19 @@ class ConfigLoaderTest {
     }
 
     @Test
+    void destinationsAreReadAndAFaultOfTheirsNamesItsPlace() throws IOException {
+        String good = file("destinations:\n  - {name: pay, tenant: acme, match: {url: 'https://api.pay.example/v1'}, preset: stripe, settle: 90s}\n");
+        ServerConfig config = ConfigLoader.load(Map.of("config", List.of(good)), KEY);
+        assertThat(config.destinations().forTenant("acme").find("http_request", "http_request https://api.pay.example/v1/charges")).isNotNull();
+        assertThat(config.destinations().forTenant("other").find("http_request", "http_request https://api.pay.example/v1/charges")).isNull();
+
+        String bad = file("destinations:\n  - {name: pay, match: {url: 'https://api.pay.example'}, presett: stripe}\n");
+        assertThatThrownBy(() -> ConfigLoader.load(Map.of("config", List.of(bad)), KEY))
+                .isInstanceOf(ServerConfig.Invalid.class)
+                .hasMessageContainingAll("destinations", "/destinations/0/presett", "did you mean preset");
+    }
+
+    @Test
     void aTenantsSecretComesBeforeEverybodys() throws IOException {
         String yaml = file("secrets: {A: file-a, B: file-b}\ntenant_secrets: {acme: {A: acme-a}}\n");
 

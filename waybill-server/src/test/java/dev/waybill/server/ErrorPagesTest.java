@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 class ErrorPagesTest {
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
     private static final Path PAGES = ROOT.resolve("docs/errors");
-    private static final Pattern LITERAL = Pattern.compile("\"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\"|, \"(INTERNAL|STOPPING|UNAUTHORIZED)\"");
+    private static final Pattern LITERAL = Pattern.compile("\"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\"|, \"(INTERNAL|STOPPING|UNAUTHORIZED)\"|\"(WB\\d{3})\"");
     private static final List<String> NOT_CODES = List.of("NO_COLOR", "SQLITE_IOERR", "XDG_STATE_HOME");
 
     private static TreeSet<String> codes() throws IOException {
@@ -29,7 +29,7 @@ class ErrorPagesTest {
                 for (Path file : files.filter(f -> f.toString().endsWith(".java")).toList()) {
                     Matcher literal = LITERAL.matcher(Files.readString(file));
                     while (literal.find()) {
-                        String code = literal.group(1) == null ? literal.group(2) : literal.group(1);
+                        String code = literal.group(1) != null ? literal.group(1) : literal.group(2) != null ? literal.group(2) : literal.group(3);
                         if (!code.startsWith("WAYBILL_") && !NOT_CODES.contains(code)) {
                             codes.add(code);
                         }

@@ -90,6 +90,30 @@ class LauncherTest {
     }
 
     @Test
+    void sourcesThatAreNewerThanTheJarAreBuiltOnceMore() throws Exception {
+        Path jar = home.resolve("waybill-server/target/waybill.jar");
+        Path pom = Files.writeString(home.resolve("pom.xml"), "<project/>");
+        Path code = Files.writeString(Files.createDirectories(home.resolve("waybill-server/src/main/java")).resolve("A.java"), "");
+        java.nio.file.attribute.FileTime built = Files.getLastModifiedTime(jar);
+        for (Path old : new Path[] {pom, code, code.getParent(), code.getParent().getParent()}) {
+            Files.setLastModifiedTime(old, java.nio.file.attribute.FileTime.fromMillis(built.toMillis() - 60_000));
+        }
+        Path bin = Files.createDirectories(directory.resolve("maven"));
+        Path mvn = Files.writeString(bin.resolve("mvn"), "#!/bin/sh\necho built >>'" + directory.resolve("builds") + "'\n");
+        assertThat(mvn.toFile().setExecutable(true)).isTrue();
+        Map<String, String> environment = Map.of("PATH", bin + ":" + System.getenv("PATH"), "JAVA_HOME", System.getProperty("java.home"));
+        run(1, environment, home.resolve("waybill").toString(), "x");
+        assertThat(directory.resolve("builds")).doesNotExist();
+
+        Files.setLastModifiedTime(code, java.nio.file.attribute.FileTime.fromMillis(built.toMillis() + 60_000));
+        Files.setLastModifiedTime(jar, java.nio.file.attribute.FileTime.fromMillis(built.toMillis() - 1_000));
+        assertThat(run(1, environment, home.resolve("waybill").toString(), "x")).contains("building waybill-server");
+        Files.setLastModifiedTime(code, built);
+        run(1, environment, home.resolve("waybill").toString(), "x");
+        assertThat(directory.resolve("builds")).hasContent("built");
+    }
+
+    @Test
     void withoutMavenAndWithoutAJarItSaysWhatIsMissing() throws Exception {
         Files.delete(home.resolve("waybill-server/target/waybill.jar"));
         Path bin = Files.createDirectories(directory.resolve("only sh"));

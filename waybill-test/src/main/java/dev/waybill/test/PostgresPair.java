@@ -125,11 +125,30 @@ public final class PostgresPair implements AutoCloseable {
      * @return the new primary, which has no standby yet: {@link #attach} one
      */
     public TestPostgres.Server failOver() {
+        TestPostgres.Server dead = primary;
+        dead.kill();
+        TestPostgres.Server promoted = promote();
+        dead.close();
+        return promoted;
+    }
+
+    /**
+     * The primary is frozen and the standby promoted beside it; nobody tells the primary.
+     *
+     * @return the old primary, still frozen, with whoever is connected to it; the caller thaws and closes it
+     */
+    public TestPostgres.Server failOverFrozen() {
+        TestPostgres.Server zombie = primary;
+        zombie.freeze();
+        promote();
+        return zombie;
+    }
+
+    private TestPostgres.Server promote() {
         var promoted = standby;
         if (promoted == null) {
             throw new IllegalStateException("there is no standby");
         }
-        primary.kill();
         try (Connection connection = promoted.maintenance().connect();
                 Statement statement = connection.createStatement();
                 ResultSet row = statement.executeQuery("SELECT pg_promote(true, 60)")) {
@@ -139,7 +158,6 @@ public final class PostgresPair implements AutoCloseable {
         } catch (SQLException e) {
             throw new IllegalStateException("the standby was not promoted: " + e.getMessage() + "\n" + promoted.log(), e);
         }
-        primary.close();
         primary = promoted;
         standby = null;
         replication.retarget("127.0.0.1", promoted.port());

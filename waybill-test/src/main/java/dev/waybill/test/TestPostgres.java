@@ -300,6 +300,26 @@ public final class TestPostgres {
             }
         }
 
+        /** SIGSTOP for the postmaster and every backend: a virtual machine that is paused; its connections stay open. */
+        public synchronized void freeze() {
+            signal("STOP");
+        }
+
+        /** SIGCONT: it goes on as if no time had passed. */
+        public synchronized void thaw() {
+            signal("CONT");
+        }
+
+        private void signal(String signal) {
+            Process running = postmaster;
+            if (running == null) {
+                throw new IllegalStateException("PostgreSQL on port " + port + " is not running");
+            }
+            // The postmaster first: it forks nobody while its children are listed.
+            Processes.signal(running.pid(), signal);
+            running.descendants().forEach(backend -> Processes.signal(backend.pid(), signal));
+        }
+
         private void end(String signal) {
             if (postmaster == null) {
                 return;

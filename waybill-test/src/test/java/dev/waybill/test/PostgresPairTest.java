@@ -38,6 +38,37 @@ class PostgresPairTest {
     }
 
     @Test
+    void aPrimaryThatComesBackFromAFreezeAfterThePromotionAcknowledgesNoWrite() throws SQLException {
+        try (var pair = PostgresPair.start(true, 0)) {
+            var database = pair.primary().database();
+            execute(database, "CREATE TABLE t (n int)", "INSERT INTO t VALUES (1)");
+            try (Connection straggler = database.connect();
+                    Statement statement = straggler.createStatement()) {
+                var zombie = pair.failOverFrozen();
+                var late = CompletableFuture.supplyAsync(() -> updated(statement, "INSERT INTO t VALUES (2)"));
+                zombie.thaw();
+                pair.attach();
+                execute(database.through(pair.primary().port()), "INSERT INTO t VALUES (3)");
+
+                assertThat(zombie.isRunning()).isTrue();
+                assertThat(text(zombie.maintenance(), "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")).isEqualTo("1");
+                assertThat(late).isNotDone();
+                zombie.close();
+                assertThatThrownBy(late::join).hasCauseInstanceOf(IllegalStateException.class);
+                assertThat(text(database.through(pair.primary().port()), "SELECT string_agg(n::text, ' ' ORDER BY n) FROM t")).isEqualTo("1 3");
+            }
+        }
+    }
+
+    private static int updated(Statement statement, String sql) {
+        try {
+            return statement.executeUpdate(sql);
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Test
     void anAsynchronousPairLosesWhatItAcknowledgedWhileTheLinkWasCut() throws SQLException {
         try (var pair = PostgresPair.start(false, 0)) {
             var database = pair.primary().database();

@@ -21,6 +21,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -124,6 +125,23 @@ final class MemoryInstance {
         for (BlockRow row : blocks) {
             if (find(row) != null) {
                 return "block " + row.path() + " n=" + row.n();
+            }
+        }
+        return null;
+    }
+
+    /**
+     * What the CHECK of the databases' journal refuses: whatever is neither a move of semantics.md section 3 nor the row that supplies a
+     * lost output and moves nothing.
+     *
+     * @return the first such move, in words, or null
+     */
+    static @Nullable String unlawful(List<JournalRow> moves) {
+        for (JournalRow row : moves) {
+            boolean supplied = row.from() == row.to() && Set.of(EffectState.COMMITTED, EffectState.VERIFIED).contains(row.to())
+                    && row.outputState() == JournalRow.OutputState.SAVED;
+            if (!supplied && !row.from().canMoveTo(row.to())) {
+                return row.path() + "#" + row.attempt() + " cannot move from " + row.from().wire() + " to " + row.to().wire();
             }
         }
         return null;

@@ -8,6 +8,7 @@ import dev.waybill.store.Commit;
 import dev.waybill.store.CommitAnswer;
 import dev.waybill.store.CommitAnswer.IntentAnswer;
 import dev.waybill.store.CommitAnswer.ReleaseAnswer;
+import dev.waybill.store.DestinationHolds;
 import dev.waybill.store.Durability;
 import dev.waybill.store.Event;
 import dev.waybill.store.InstanceSnapshot;
@@ -22,6 +23,7 @@ import dev.waybill.store.SigningKey;
 import dev.waybill.store.Start;
 import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
+import dev.waybill.store.StoreException;
 import dev.waybill.store.TextRule;
 import java.time.Duration;
 import java.time.Instant;
@@ -75,6 +77,7 @@ public final class MemoryStore implements Store {
     private final List<MemoryQueries.Audited> audit = new ArrayList<>();
     private final MemorySequences sequences;
     private final AtomicReference<@Nullable SigningKey> signingKey = new AtomicReference<>();
+    private final MemoryHolds holds;
     private final MemoryQueries queries;
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private Instant newest = Instant.EPOCH;
@@ -90,6 +93,9 @@ public final class MemoryStore implements Store {
         this.clock = clock;
         this.faults = faults;
         this.sequences = new MemorySequences(lock, this::now);
+        this.holds = new MemoryHolds(
+                lock, this::now, (at, event) -> publish(at, List.of(event), now()),
+                (tenant, row) -> audit.add(new MemoryQueries.Audited(tenant, new Queries.AuditEntry(now(), row))));
         this.queries = new MemoryQueries(lock, instances, changes, audit, nodes);
     }
 
@@ -276,17 +282,19 @@ public final class MemoryStore implements Store {
         List<CommitAnswer> answers = verb(Faults.Verb.COMMIT, () -> {
             Instant now = now();
             boolean alive = alive(node, now);
-            return batch.stream().map(commit -> commit(commit, alive, now)).toList();
+            return batch.stream().map(commit -> commit(commit, node, alive, now)).toList();
         });
         tell();
         return answers;
     }
 
-    private CommitAnswer commit(Commit submitted, boolean alive, Instant now) {
+    private CommitAnswer commit(Commit submitted, UUID node, boolean nodeAlive, Instant now) {
         MemoryInstance instance = instances.get(submitted.instance());
         if (instance == null) {
             return new CommitAnswer.ClaimLost();
         }
+        // Who was fenced and came back under another id sends nothing under the old claim.
+        boolean alive = nodeAlive && (instance.claimNode == null || node.equals(instance.claimNode));
         Commit asked = submitted;
         Commit commit = TextRule.UTF8.kept(asked);
         UUID transition = commit.transitionId();
@@ -303,7 +311,8 @@ public final class MemoryStore implements Store {
         if (!held) {
             return new CommitAnswer.ClaimLost();
         }
-        boolean send = alive && !instance.cancelRequested && !instance.pauseRequested && !commit.intents().isEmpty();
+        boolean send = alive && !instance.cancelRequested && !instance.pauseRequested && !commit.overtaken(instance.wakeSeq)
+                && !commit.intents().isEmpty();
         Map<String, Holder> duplicates = send ? guards.duplicates(commit, now) : Map.of();
         if (!duplicates.isEmpty()) {
             boolean storable = commit == asked;
@@ -314,6 +323,9 @@ public final class MemoryStore implements Store {
         String conflict = instance.conflict(commit.settles(), commit.rows());
         if (conflict == null && send) {
             conflict = conflict(instance, commit.intents());
+        }
+        if (conflict == null) {
+            conflict = MemoryInstance.unlawful(commit.settles());
         }
         if (conflict != null) {
             return new CommitAnswer.Conflict(conflict);
@@ -360,7 +372,8 @@ public final class MemoryStore implements Store {
         } else if (sent) {
             intents = IntentAnswer.DISPATCHED;
         } else {
-            intents = alive ? IntentAnswer.HELD_BY_FLAG : IntentAnswer.HELD_BY_NODE;
+            intents = IntentAnswer.held(
+                    alive, instance.cancelRequested || instance.pauseRequested, asked.overtaken(instance.wakeSeq));
         }
         ReleaseAnswer release = asked.release() == null ? ReleaseAnswer.NONE : released ? ReleaseAnswer.RELEASED : ReleaseAnswer.NEWS;
         return new CommitAnswer.Settled(
@@ -391,9 +404,12 @@ public final class MemoryStore implements Store {
     }
 
     private void publish(MemoryInstance instance, List<Event> events, Instant now) {
+        publish(instance.start.instance(), events, now);
+    }
+
+    private void publish(InstanceKey at, List<Event> events, Instant now) {
         for (Event event : events) {
-            changes.add(new Queries.Change(
-                    Integer.toString(changes.size() + 1), instance.start.instance(), event.type(), event.payload(), event.subject(), now));
+            changes.add(new Queries.Change(Integer.toString(changes.size() + 1), at, event.type(), event.payload(), event.subject(), now));
         }
     }
 
@@ -407,6 +423,10 @@ public final class MemoryStore implements Store {
     }
 
     private OutsideAnswer outside(OutsideMove move, Instant now) {
+        String unlawful = MemoryInstance.unlawful(move.journal());
+        if (unlawful != null) {
+            throw new StoreException("the journal refuses a row", new IllegalStateException(unlawful));
+        }
         MemoryInstance instance = instances.get(move.instance());
         if (instance == null) {
             return new OutsideAnswer.NotFound();
@@ -547,6 +567,11 @@ public final class MemoryStore implements Store {
     @Override
     public SequenceStore sequences() {
         return sequences;
+    }
+
+    @Override
+    public DestinationHolds holds() {
+        return holds;
     }
 
     @Override

@@ -167,7 +167,8 @@ final class PgCommitter {
                 """
                 SELECT x.ord, i.claim_epoch, i.claim_nonce, i.claim_node, i.wake_seq, i.cancel_requested, i.pause_requested,
                        i.last_transition, now(),
-                       coalesce((SELECT n.expires_at FROM nodes n WHERE n.id = ?::uuid AND NOT n.fenced) > clock_timestamp(), false)
+                       coalesce((SELECT n.expires_at FROM nodes n
+                                  WHERE n.id = ?::uuid AND n.id = coalesce(i.claim_node, n.id) AND NOT n.fenced) > clock_timestamp(), false)
                   FROM %s
                  CROSS JOIN LATERAL (
                    SELECT * FROM task_instances i
@@ -305,7 +306,7 @@ final class PgCommitter {
             if (!owned) {
                 return new CommitAnswer.ClaimLost();
             }
-            boolean held = !row.live() || row.cancel() || row.pause();
+            boolean held = !row.live() || row.cancel() || row.pause() || member.asked().overtaken(row.wakeSeq());
             return found.stream()
                     .filter(it -> it.sort() != RECEIPT || !held)
                     .findFirst()
@@ -328,7 +329,7 @@ final class PgCommitter {
             } else if (dispatched) {
                 intents = IntentAnswer.DISPATCHED;
             } else {
-                intents = row.live() ? IntentAnswer.HELD_BY_FLAG : IntentAnswer.HELD_BY_NODE;
+                intents = IntentAnswer.held(row.live(), row.cancel() || row.pause(), commit.overtaken(row.wakeSeq()));
             }
             ReleaseAnswer release;
             if (commit.release() == null) {
@@ -349,7 +350,7 @@ final class PgCommitter {
                 if (!commit.invariants().isEmpty()) {
                     guarded.put(i, commit);
                     Locked row = locked.get(i);
-                    if (row != null && row.live() && !row.cancel() && !row.pause()) {
+                    if (row != null && row.live() && !row.cancel() && !row.pause() && !commit.overtaken(row.wakeSeq())) {
                         sending.put(i, commit);
                     }
                 }
@@ -427,7 +428,8 @@ final class PgCommitter {
                     List.of(),
                     null,
                     commit.resetTakeover(),
-                    commit.invariants().ofSettles());
+                    commit.invariants().ofSettles(),
+                    null);
         }
     }
 }

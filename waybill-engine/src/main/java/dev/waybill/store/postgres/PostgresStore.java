@@ -15,6 +15,7 @@ import dev.waybill.store.SigningKey;
 import dev.waybill.store.Start;
 import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
+import dev.waybill.store.DestinationHolds;
 import dev.waybill.store.jdbc.Migrations;
 import dev.waybill.store.jdbc.Sql;
 import java.sql.Connection;
@@ -48,7 +49,7 @@ public final class PostgresStore implements Store {
     private static final int STARTERS = 4;
     private static final Duration WAIT = Duration.ofSeconds(30);
     private static final Migrations MIGRATIONS = new Migrations(
-            PostgresStore.class, List.of("001_core.sql", "002_invariants.sql", "004_desk.sql"), "LOCK TABLE waybill_migrations IN SHARE ROW EXCLUSIVE MODE");
+            PostgresStore.class, List.of("001_core.sql", "002_invariants.sql", "003_destinations.sql", "004_desk.sql"), "LOCK TABLE waybill_migrations IN SHARE ROW EXCLUSIVE MODE");
 
     private final String description;
     private final AutoCloseable pool;
@@ -63,6 +64,7 @@ public final class PostgresStore implements Store {
     private final PgNotifications notifications;
     private final Queries queries;
     private final SequenceStore sequences;
+    private final PgHolds holds;
     private volatile ConnectionCheck commitConnectionCheck = receipts -> {};
 
     private PostgresStore(String description, AutoCloseable pool, Links.Source dedicated, Links.Source pooled) {
@@ -79,6 +81,7 @@ public final class PostgresStore implements Store {
         this.notifications = new PgNotifications(dedicated);
         this.queries = new PgQueries(reads);
         this.sequences = new PgSequences(reads);
+        this.holds = new PgHolds(reads);
     }
 
     /** @throws dev.waybill.model.WaybillException 400 STORE_URL_INVALID; see {@link PostgresConfig#ofStoreUrl} */
@@ -330,6 +333,11 @@ public final class PostgresStore implements Store {
     @Override
     public SequenceStore sequences() {
         return sequences;
+    }
+
+    @Override
+    public DestinationHolds holds() {
+        return holds;
     }
 
     @Override

@@ -47,18 +47,19 @@ final class Commits {
             @Nullable UUID lastTransition) {}
 
     private final Db db;
-    private final boolean alive;
+    private final @Nullable UUID node;
     private final boolean again;
     private final boolean careful;
     private final long now;
 
     /**
+     * @param node    who commits, or null when its lease is over
      * @param careful false: no savepoints, and the first row that is there already ends the attempt with {@link Clash}. A savepoint for
      *                every member would cost every batch for what happens once in a thousand
      */
-    Commits(Db db, boolean alive, boolean again, boolean careful, long now) {
+    Commits(Db db, @Nullable UUID node, boolean again, boolean careful, long now) {
         this.db = db;
-        this.alive = alive;
+        this.node = node;
         this.again = again;
         this.careful = careful;
         this.now = now;
@@ -88,7 +89,7 @@ final class Commits {
         Commit asked = submitted;
         Commit commit = TextRule.UTF8.kept(asked);
         boolean held = row.node() != null && row.epoch() == commit.claim().epoch() && row.nonce().equals(commit.claim().nonce());
-        boolean send = alive && !row.cancel() && !row.pause() && !commit.intents().isEmpty();
+        boolean send = alive(row) && !row.cancel() && !row.pause() && !commit.overtaken(row.wakeSeq()) && !commit.intents().isEmpty();
         boolean last = commit.transitionId().equals(row.lastTransition());
         // Where the first one would clash with its own rows, the clash finds it; where it would not, it must be looked for.
         boolean look = again || !held || (!send && !commit.intents().isEmpty());
@@ -125,6 +126,11 @@ final class Commits {
         return settled(row, asked, commit, send, release != null && release.expectedWakeSeq() == row.wakeSeq()).with(duplicates);
     }
 
+    /** Who was fenced and came back under another id sends nothing under the old claim. */
+    private boolean alive(Row row) {
+        return node != null && (row.node() == null || row.node().equals(node));
+    }
+
     private boolean wrote(Commit commit) throws SQLException {
         return Rows.wrote(db, commit.instance(), commit.transitionId(), commit.settles(), commit.rows(), commit.intents());
     }
@@ -145,7 +151,7 @@ final class Commits {
         } else if (sent) {
             intents = IntentAnswer.DISPATCHED;
         } else {
-            intents = alive ? IntentAnswer.HELD_BY_FLAG : IntentAnswer.HELD_BY_NODE;
+            intents = IntentAnswer.held(alive(row), row.cancel() || row.pause(), asked.overtaken(row.wakeSeq()));
         }
         ReleaseAnswer release = asked.release() == null ? ReleaseAnswer.NONE : released ? ReleaseAnswer.RELEASED : ReleaseAnswer.NEWS;
         return new CommitAnswer.Settled(

@@ -16,6 +16,7 @@ import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
 import dev.waybill.store.StoreException;
 import dev.waybill.store.UnclearCommitException;
+import dev.waybill.store.DestinationHolds;
 import dev.waybill.store.jdbc.Migrations;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -47,7 +48,7 @@ import org.sqlite.SQLiteException;
  */
 public final class SqliteStore implements Store {
     private static final int APPLICATION_ID = 0x57617962; // "Wayb"
-    private static final List<String> MIGRATIONS = List.of("001_core.sql", "002_invariants.sql", "004_desk.sql");
+    private static final List<String> MIGRATIONS = List.of("001_core.sql", "002_invariants.sql", "003_destinations.sql", "004_desk.sql");
     private static final int BUSY_MILLIS = 10_000;
     private static final int CACHE_KIBIBYTES = 65_536;
     /** Larger than the default: a checkpoint syncs the file, and more commits share one. */
@@ -62,6 +63,7 @@ public final class SqliteStore implements Store {
     private final Lane readers;
     private final SqliteQueries queries;
     private final SqliteSequences sequences;
+    private final SqliteHolds holds;
     private final AtomicLong newest = new AtomicLong();
     /** The last node that registered before we had the lock: it and all before it are dead. */
     private final AtomicLong formerNodes = new AtomicLong(-1);
@@ -113,6 +115,7 @@ public final class SqliteStore implements Store {
         this.writer = opened;
         this.queries = new SqliteQueries(readers);
         this.sequences = new SqliteSequences(readers, this);
+        this.holds = new SqliteHolds(readers, this);
     }
 
     private RuntimeException refusal(Exception e) {
@@ -352,7 +355,7 @@ public final class SqliteStore implements Store {
             }
         }
         List<CommitAnswer> answers = write((db, now) -> {
-            boolean alive = Claims.alive(db, node, now);
+            UUID alive = Claims.alive(db, node, now) ? node : null;
             try {
                 db.execute("SAVEPOINT batch");
                 List<CommitAnswer> fast = new Commits(db, alive, again, false, now).run(batch);
@@ -367,7 +370,7 @@ public final class SqliteStore implements Store {
         return answers;
     }
 
-    private static List<CommitAnswer> careful(Db db, boolean alive, boolean again, long now, List<Commit> batch) throws SQLException {
+    private static List<CommitAnswer> careful(Db db, @Nullable UUID alive, boolean again, long now, List<Commit> batch) throws SQLException {
         try {
             return new Commits(db, alive, again, true, now).run(batch);
         } catch (Commits.Clash e) {
@@ -447,6 +450,11 @@ public final class SqliteStore implements Store {
     @Override
     public SequenceStore sequences() {
         return sequences;
+    }
+
+    @Override
+    public DestinationHolds holds() {
+        return holds;
     }
 
     /** The file is locked while it is open: nobody puts another in its place. */

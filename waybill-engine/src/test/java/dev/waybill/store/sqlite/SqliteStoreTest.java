@@ -251,7 +251,7 @@ class SqliteStoreTest {
         try (SqliteStore store = open(file)) {
             store.migrate();
         }
-        assertThat(one(file, "SELECT count(*) FROM waybill_migrations")).isEqualTo("2");
+        assertThat(one(file, "SELECT count(*) FROM waybill_migrations")).isEqualTo("3");
         assertThat(one(file, "PRAGMA application_id")).isEqualTo(Integer.toString(0x57617962));
         assertThat(one(file, "PRAGMA journal_mode")).isEqualTo("wal");
         assertThat(one(file, "PRAGMA integrity_check")).isEqualTo("ok");

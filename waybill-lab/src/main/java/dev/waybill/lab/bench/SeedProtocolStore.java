@@ -232,6 +232,11 @@ final class SeedProtocolStore implements Store {
         return real.sequences();
     }
 
+    @Override
+    public dev.waybill.store.DestinationHolds holds() {
+        return real.holds();
+    }
+
     /** The seed compares nothing; and what it has dispatched stands in its own tables. */
     @Override
     public void onCommitConnection(ConnectionCheck check) {}

@@ -28,6 +28,7 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ArrayNode;
@@ -50,11 +51,13 @@ public final class LabEngine {
     private final Waybill engine;
     private final Stops stops;
     private final PrintStream out;
+    private final AtomicReference<Duration> clockOffset;
 
-    private LabEngine(Waybill engine, Stops stops, PrintStream out) {
+    private LabEngine(Waybill engine, Stops stops, PrintStream out, AtomicReference<Duration> clockOffset) {
         this.engine = engine;
         this.stops = stops;
         this.out = out;
+        this.clockOffset = clockOffset;
     }
 
     /** What the command line says. */
@@ -100,6 +103,8 @@ public final class LabEngine {
         PrintStream out = System.out;
         Stops stops = new Stops(line -> say(out, line));
         arguments.stops.forEach(stops::add);
+        AtomicReference<Duration> clockOffset = new AtomicReference<>(arguments.clockOffset);
+        InstantSource system = InstantSource.system();
         Waybill.Builder builder = Waybill.url(arguments.store)
                 .options(EngineOptions.DEFAULT
                         .withLease(arguments.lease, arguments.heartbeat)
@@ -107,7 +112,7 @@ public final class LabEngine {
                         .withRestored(arguments.restored))
                 .allowAddresses(arguments.allowed)
                 .meter(arguments.counts ? counting(out) : Meter.NONE)
-                .clock(InstantSource.offset(InstantSource.system(), arguments.clockOffset))
+                .clock(() -> system.instant().plus(clockOffset.get()))
                 .handler("hold", holding(out))
                 .crashPoints(stops);
         if (arguments.nodeName != null) {
@@ -132,7 +137,7 @@ public final class LabEngine {
         }
         Runtime.getRuntime().addShutdownHook(new Thread(() -> drain(engine, out), "lab-drain"));
         say(out, "READY " + engine.node());
-        new LabEngine(engine, stops, out).serve();
+        new LabEngine(engine, stops, out, clockOffset).serve();
     }
 
     /** A handler of the application's own, which has begun ({@code HOLDING path}) and never ends. */
@@ -225,6 +230,10 @@ public final class LabEngine {
                     TENANT, id(request, "effect"), request.path("output"), "seen in the provider's ledger", null, ACTOR));
             case "stop" -> {
                 stops.add(request.path("at").asString());
+                yield Json.NODES.nullNode();
+            }
+            case "clock" -> {
+                clockOffset.set(Duration.ofMillis(request.path("offset").asLong()));
                 yield Json.NODES.nullNode();
             }
             case "open" -> {

@@ -224,6 +224,18 @@ final class EngineMutants {
                 Mutant.of("dead-nodes-not-swept", "A dead node is fenced and its claims are freed: nothing stays running without a live lease.")
                         .with("engine.Scheduler#sweep", "freed = engine.store().fenceAndFree(MAX_FREE);", "freed = 0;")
                         .killedBy("lab.crash.TwoEnginesTest"),
+                Mutant.of("verify-too-early", "An absence counts only after quiet_at: the request may still arrive.")
+                        .with("engine.Healing#after", "if (quiet == null || askedAt.isBefore(quiet)) {", "if (quiet == null) {")
+                        .killedBy("engine.VerifierTest"),
+                Mutant.of("resend-outside-window", "Nothing is sent again once the destination may have forgotten the key.")
+                        .with(
+                                "engine.Healing#again",
+                                "return due < left ? new Next.Again(due, newest.receipt)",
+                                "return due < left || left < Long.MAX_VALUE ? new Next.Again(due, newest.receipt)")
+                        .killedBy("engine.ResendTest"),
+                Mutant.of("resend-before-quiet", "A resend waits until no packet of the one before it can still arrive.")
+                        .with("engine.Healing#again", "long due = quietInMillis(members, state);", "long due = 0;")
+                        .killedBy("engine.ResendTest"),
                 Mutant.of("verdict-before-quiet", "Resend before quiet_at is refused: the first request may still arrive.")
                         .with("operate.EffectDesk#decide", "if (unquiet != null) {", "if (unquiet != null && receipt == null) {")
                         .killedBy("engine.UnknownOutcomeTest"),

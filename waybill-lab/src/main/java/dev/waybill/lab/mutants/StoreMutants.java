@@ -228,6 +228,24 @@ final class StoreMutants {
                                     }
                                 }
                                 }""")
-                        .killedBy("engine.UnknownOutcomeTest"));
+                        .killedBy("engine.UnknownOutcomeTest"),
+                // The databases take the row by its primary key: between their look-up and their write there is nothing to take out.
+                Mutant.of("guard-by-read-then-write", "The first to insert a guard wins: what is held is not what was seen before.")
+                        .with(
+                                "store.memory.MemoryGuards#MemoryGuards",
+                                "private final Map<Key, Held> held = new HashMap<>();",
+                                "private final Map<Key, Held> held = new HashMap<>(); private Map<Key, Held> seen = Map.of();")
+                        .with("store.memory.MemoryGuards#duplicates", "Held found = held.get(key);", "Held found = seen.get(key);")
+                        .with(
+                                "store.memory.MemoryGuards#take",
+                                "Holder ours = holder(commit, guard);",
+                                "Holder ours = holder(commit, guard); seen = Map.copyOf(held);")
+                        .killedBy(MEMORY),
+                Mutant.of("guard-not-released", "What ends without application gives its content back in the same transaction.")
+                        .with(
+                                "store.memory.MemoryGuards#free",
+                                "&& paths.contains(it.getValue().by.path()));",
+                                "&& paths.contains(\"\"));")
+                        .killedBy(MEMORY));
     }
 }

@@ -157,7 +157,8 @@ final class Enumeration implements AutoCloseable {
     }
 
     /**
-     * All ordered pairs: a second crash at each point that the recovery from the first one passed. In random order, for a limit.
+     * All ordered pairs: a second crash at each point that the recovery from the first one passed. In an order drawn from the seed, so that
+     * any part of them is a sample.
      *
      * @param distinct leave out, first and second, what only repeats another one: dying inside a transaction is the same wherever in it,
      *                 and so is dying before a verb's first statement and after the one before it
@@ -173,6 +174,8 @@ final class Enumeration implements AutoCloseable {
                         .forEach(point -> tasks.add(new Task(one.scenario(), List.of(first, new Fault(point, Kind.CRASH)))));
             }
         }
+        // Points come up in the order of a clock; the order of the pairs is the seed's, so that a part of them can be named.
+        tasks.sort(Comparator.comparing((Task task) -> task.scenario().name()).thenComparing(task -> task.faults().toString()));
         Collections.shuffle(tasks, new Random(seed));
         return tasks;
     }
@@ -231,7 +234,11 @@ final class Enumeration implements AutoCloseable {
             throw new IllegalStateException("the lab broke", e.getCause());
         }
         List<Outcome> sorted = new ArrayList<>(outcomes);
-        sorted.sort(Comparator.comparingInt(outcome -> tasks.indexOf(new Task(outcome.scenario(), outcome.faults()))));
+        Map<Task, Integer> order = new HashMap<>();
+        for (Task task : tasks) {
+            order.putIfAbsent(task, order.size());
+        }
+        sorted.sort(Comparator.comparing(outcome -> order.get(new Task(outcome.scenario(), outcome.faults()))));
         return sorted;
     }
 

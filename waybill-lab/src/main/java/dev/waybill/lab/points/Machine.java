@@ -104,9 +104,14 @@ final class Machine implements CrashPoints {
         points.removeIf(point -> point.startsWith(prefix));
     }
 
-    /** From now on nothing happens to it and nothing is counted. */
-    synchronized void calm() {
+    /**
+     * From now on nothing happens to it and nothing is counted.
+     *
+     * @return false when it is too late: it dies or is dead
+     */
+    synchronized boolean calm() {
         counting = false;
+        return !dead && !(fired && fault != null && fault.kind == Kind.CRASH);
     }
 
     /** The next number of something that happens several times: 1, 2 .. */

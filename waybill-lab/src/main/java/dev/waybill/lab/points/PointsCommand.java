@@ -8,6 +8,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -27,6 +28,9 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         description = "A crash (and an error) at every boundary of the canonical scenarios, then the same run on a fresh engine. Exit 0: all hold.")
 public final class PointsCommand implements Callable<Integer> {
+    /** Failures of one scenario that are told in full. */
+    private static final int MOST_SHOWN = 5;
+
     @Spec
     private CommandSpec spec;
 
@@ -36,6 +40,12 @@ public final class PointsCommand implements Callable<Integer> {
     @Option(names = "--scenario", description = "one of them, repeatable; default: all")
     private List<String> names = List.of();
 
+    @Option(names = "--subsets", description = "instead on the model store, in simulated time: a crash at every subset of the boundaries")
+    private boolean subsets;
+
+    @Option(names = "--most-points", defaultValue = "14", description = "of the subsets: boundaries at which it may die (default: ${DEFAULT-VALUE})")
+    private int mostPoints;
+
     @Option(names = "--pairs", description = "also a second crash at every point of every recovery")
     private boolean pairs;
 
@@ -44,6 +54,12 @@ public final class PointsCommand implements Callable<Integer> {
 
     @Option(names = "--no-errors", description = "crashes only")
     private boolean noErrors;
+
+    @Option(names = "--first", defaultValue = "0", description = "skip so many pairs of that order: to go on where another run ended")
+    private int first;
+
+    @Option(names = "--count", description = "and run so many; default: all")
+    private @Nullable Integer count;
 
     @Option(names = "--pair-minutes", description = "begin no further pair after this; they are taken in random order; default: all")
     private @Nullable Double pairMinutes;
@@ -69,12 +85,14 @@ public final class PointsCommand implements Callable<Integer> {
             quiet();
         }
         PrintWriter out = spec.commandLine().getOut();
-        boolean postgres = store.equals("postgres");
         List<Scenario> scenarios = names.isEmpty() ? Scenario.ALL : names.stream().map(Scenario::named).toList();
+        if (subsets) {
+            return subsets(out, scenarios);
+        }
+        boolean postgres = store.equals("postgres");
         long began = System.nanoTime();
         List<Outcome> outcomes = new ArrayList<>();
         List<String> books;
-        int planned = 0;
         try (var enumeration =
                 new Enumeration(postgres, faults.isEmpty() ? workers : 1, scenarios, Mutant.NONE, InstantSource.system())) {
             if (!faults.isEmpty()) {
@@ -89,16 +107,48 @@ public final class PointsCommand implements Callable<Integer> {
                     outcomes.addAll(timed(out, "errors", () -> enumeration.errors(clean, postgres)));
                 }
                 if (pairs) {
-                    List<Enumeration.Task> tasks = Enumeration.pairs(clean, singles, distinct, seed);
-                    planned = tasks.size();
+                    List<Enumeration.Task> all = Enumeration.pairs(clean, singles, distinct, seed);
+                    int planned = all.size();
+                    int from = Math.min(first, planned);
+                    List<Enumeration.Task> tasks = all.subList(from, count == null ? planned : (int) Math.min(planned, (long) from + count));
                     Duration limit = pairMinutes == null ? null : Duration.ofMillis((long) (pairMinutes * 60_000));
-                    outcomes.addAll(timed(out, "pairs of " + planned, () -> enumeration.all(tasks, limit)));
+                    outcomes.addAll(timed(out, "pairs of " + planned + " from " + from, () -> enumeration.all(tasks, limit)));
                 }
             }
             books = enumeration.books();
         }
         report(out, outcomes, books, Duration.ofNanos(System.nanoTime() - began));
         return books.isEmpty() && outcomes.stream().allMatch(Outcome::holds) ? 0 : 1;
+    }
+
+    private int subsets(PrintWriter out, List<Scenario> scenarios) {
+        long failed = 0;
+        for (Scenario scenario : scenarios) {
+            long began = System.nanoTime();
+            Subsets all = new Subsets(scenario, mostPoints);
+            if (faults.isEmpty()) {
+                all.run(null);
+            } else {
+                all.replay(new HashSet<>(faults));
+            }
+            out.printf(
+                    "%n%s: %d points, 2^%d subsets = %d histories, %d do not hold, %.1f s%n  crashes in one history: %s%n", scenario.name(),
+                    all.points().size(), all.points().size(), all.histories(), all.failures().size(), (System.nanoTime() - began) / 1e9,
+                    all.bySize());
+            all.points().forEach(point -> out.println("  " + point));
+            if (table) {
+                all.stories().forEach((story, count) -> out.printf("  %6d  %s%n", count, story));
+            }
+            all.failures().stream().limit(MOST_SHOWN).forEach(failure -> {
+                out.printf("%nDOES NOT HOLD %s: %s%n", scenario.name(), failure.outcome().story());
+                failure.outcome().wrong().forEach(wrong -> out.println("  " + wrong.replace("\n", "\n  ")));
+                out.println("  again: ./waybill lab points --subsets --scenario " + scenario.name()
+                        + failure.deadly().stream().map(point -> " --fault '" + point + "'").collect(Collectors.joining()));
+            });
+            out.flush();
+            failed += all.failures().size();
+        }
+        return failed == 0 ? 0 : 1;
     }
 
     /** Engines log what a broken world does to them, and a thread of a dead process ends with {@link Machine.Killed}: nobody's business. */
@@ -127,7 +177,7 @@ public final class PointsCommand implements Callable<Integer> {
         long began = System.nanoTime();
         List<Outcome> outcomes = step.run();
         out.printf(
-                "%-18s %6d trials, %d do not hold, %.1f s%n", what, outcomes.size(), outcomes.stream().filter(one -> !one.holds()).count(),
+                "%-24s %6d trials, %d do not hold, %.1f s%n", what, outcomes.size(), outcomes.stream().filter(one -> !one.holds()).count(),
                 (System.nanoTime() - began) / 1e9);
         out.flush();
         return outcomes;

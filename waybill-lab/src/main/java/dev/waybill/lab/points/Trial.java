@@ -149,8 +149,11 @@ final class Trial {
             if (end != null && machine.fault() != null && !machine.fired()) {
                 end = tail(machine) ? null : end;
             }
+            if (end != null && !machine.calm()) {
+                machine.died().join(); // after its last word
+                end = null;
+            }
             if (end != null) {
-                machine.calm();
                 try {
                     return verdict(engine.join(), end);
                 } catch (dev.waybill.store.StoreException e) {

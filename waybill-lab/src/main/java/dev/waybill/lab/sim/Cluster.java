@@ -5,6 +5,7 @@ import dev.waybill.model.InstanceKey;
 import dev.waybill.store.Commit;
 import dev.waybill.store.CommitAnswer;
 import dev.waybill.store.InstanceSnapshot;
+import dev.waybill.store.InvariantRows.Holder;
 import dev.waybill.store.JournalRow;
 import dev.waybill.store.OutsideMove;
 import dev.waybill.store.ReceiptRow;
@@ -213,6 +214,9 @@ final class Cluster {
                     Commit commit = (Commit) batch.get(i);
                     world.note(process.name, "commit " + told(commit) + " -> " + told((CommitAnswer) answers.get(i)));
                     look(commit.instance());
+                    if (batch.size() == 1 && answers.get(i) instanceof CommitAnswer.Settled settled) {
+                        settled.duplicates().values().forEach(holder -> stands(commit.instance(), holder));
+                    }
                 }
             }
             case "outside" -> {
@@ -308,6 +312,25 @@ final class Cluster {
         if (over) {
             ended.put(key, state);
         }
+    }
+
+    /** Who holds a content has done it, or may have, or will: what ended without application is free in the same transaction. */
+    private void stands(InstanceKey refused, Holder holder) {
+        InstanceSnapshot snapshot = store.load(new InstanceKey(refused.tenant(), holder.instance())).orElse(null);
+        if (snapshot == null) {
+            return;
+        }
+        TreeMap<Integer, JournalRow> last = new TreeMap<>();
+        snapshot.journal().stream()
+                .filter(row -> row.path().equals(holder.path()))
+                .forEach(row -> last.merge(row.attempt(), row, (a, b) -> a.n() > b.n() ? a : b));
+        boolean over = snapshot.receipts().stream().filter(receipt -> receipt.path().equals(holder.path())).allMatch(receipt -> {
+            JournalRow end = last.get(receipt.attempt());
+            return end != null && LEGAL.getOrDefault(end.to().wire(), Set.of()).isEmpty();
+        });
+        JournalRow newest = last.isEmpty() ? null : last.lastEntry().getValue();
+        expect(!over || newest == null || newest.retryInMillis() != null, refused, "it was refused for " + holder.path() + " of run "
+                + holder.instance() + ", which ended without application");
     }
 
     private void expect(boolean holds, InstanceKey key, String otherwise) {

@@ -18,7 +18,10 @@ public final class Dangers {
             "nemesis failover", "nemesis disk_full", "nemesis clock_jump", "drained", "engine takeovers", "engine late_truth settled", "engine late_truth evidence",
             "engine commits_unclear", "engine effects unknown", "engine effects not_applied", "start deduplicated", "start told only when asked again", "signal cancel of a running run",
             "signal pause of a running run", "resolved committed", "resolved abandoned then resend", "resolved abandoned then fail",
-            "resolve refused EFFECT_NOT_QUIET", "retried by a person", "failover behind", "engine ledger_behind", "ledger accepted");
+            "resolve refused EFFECT_NOT_QUIET", "dies at after_question", "dies at after_resend_intent",
+            "engine verifier_reads landed", "engine verifier_reads absent", "engine verifier_reads inconclusive", "engine effects verified",
+            "provider look_lags", "provider look_down", "provider look_503", "provider look_404", "provider hides what it did",
+            "provider replays a key", "content refused as a duplicate", "retried by a person", "failover behind", "engine ledger_behind", "ledger accepted");
 
     private Dangers() {}
 

@@ -141,6 +141,7 @@ final class Dumped {
                     .put("transition_id", receipt.transitionId().toString())
                     .put("at", text(receipt.at()))
                     .put("quiet_at", text(receipt.quietAt()))
+                    .put("key_window_millis", receipt.keyWindowMillis())
                     .put("resend_of", text(receipt.resendOf()))
                     .put("labels", receipt.labels()));
             for (JournalRow row : store.queries().journal(run, receipt.path(), receipt.attempt())) {

@@ -66,7 +66,15 @@ record Fault(String site, int occurrence, Kind kind, long nanos) {
         CLOCK_JUMP(300, S, 3_600 * S),
         FAILOVER(200, 50 * MS, 5 * S),
         /** The promoted standby lacks the last commits. */
-        FAILOVER_BEHIND(2_500, 50 * MS, 5 * S);
+        FAILOVER_BEHIND(2_500, 50 * MS, 5 * S),
+
+        // The provider's look-up, where steps declare a verifier: rates of their own, so that the other worlds stay as they are.
+        /** It shows what was so long ago. */
+        LOOK_LAGS(2_500, 100 * MS, 3 * S),
+        LOOK_DOWN(800),
+        LOOK_503(800),
+        /** Nobody is there who knows this address, for now. */
+        LOOK_404(500);
 
         final int rate;
         final long least;

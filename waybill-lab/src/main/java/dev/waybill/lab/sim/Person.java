@@ -28,17 +28,28 @@ import tools.jackson.databind.node.ObjectNode;
 final class Person {
     private static final long MS = 1_000_000L;
     private static final String TENANT = "default";
-    private static final Duration MARGIN = Duration.ofMillis(100);
 
     private final Callers callers;
     private final World world;
     private final SimProvider provider;
     private final Tally tally;
     private final SplittableRandom random;
+    private final Duration patience;
     private final BooleanSupplier calm;
 
-    /** @param calm nothing more goes wrong, and nobody else will steer the runs */
-    Person(Callers callers, World world, SimProvider provider, Tally tally, SplittableRandom random, BooleanSupplier calm) {
+    /**
+     * @param patience how long after it is quiet an effect is left to the engine
+     * @param calm     nothing more goes wrong, and nobody else will steer the runs
+     */
+    Person(
+            Callers callers,
+            World world,
+            SimProvider provider,
+            Tally tally,
+            SplittableRandom random,
+            Duration patience,
+            BooleanSupplier calm) {
+        this.patience = patience;
         this.callers = callers;
         this.world = world;
         this.provider = provider;
@@ -72,7 +83,7 @@ final class Person {
             return;
         }
         UUID id = effect.receipt().id();
-        if (!world.instant().isAfter(quiet.plus(MARGIN))) {
+        if (!world.instant().isAfter(quiet.plus(patience))) {
             // Too early: it must be refused. Not where a script counts the bookings: an engine that stands still may hear it only when
             // it is no longer too early, and then what was done is done twice by the person's mistake.
             boolean plain = provider.scriptless();
@@ -84,7 +95,7 @@ final class Person {
         if (scripted(effect, id)) {
             return;
         }
-        ObjectNode applied = provider.application(id.toString());
+        ObjectNode applied = provider.application(id.toString(), effect.receipt().request());
         if (effect.state() != EffectState.UNKNOWN) {
             if (applied != null) {
                 ObjectNode output = Json.NODES.objectNode().put("status", 200);

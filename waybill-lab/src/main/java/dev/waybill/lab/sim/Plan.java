@@ -24,8 +24,9 @@ final class Plan {
     Plan(SplittableRandom random, @Nullable List<Fault> given) {
         this.random = random;
         for (Kind kind : Kind.values()) {
-            int times = random.nextInt(4);
-            rates.put(kind, kind.rate * times * times / 3);
+            if (kind.compareTo(Kind.LOOK_LAGS) < 0) {
+                draw(kind, random);
+            }
         }
         if (given == null) {
             this.given = null;
@@ -33,6 +34,12 @@ final class Plan {
             this.given = new HashMap<>();
             given.forEach(fault -> this.given.put(fault.site() + "#" + fault.occurrence(), fault));
         }
+    }
+
+    /** How often a kind goes wrong in this world. */
+    void draw(Kind kind, SplittableRandom from) {
+        int times = from.nextInt(4);
+        rates.put(kind, kind.rate * times * times / 3);
     }
 
     void set(Kind kind, int rate) {

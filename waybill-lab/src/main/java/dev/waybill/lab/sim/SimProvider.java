@@ -32,12 +32,17 @@ final class SimProvider {
     private final ScriptedProvider scripted = new ScriptedProvider();
     private final Map<String, Integer> bookings = new HashMap<>();
     private final List<String> violations;
+    private final @Nullable Memory memory;
     private boolean weak;
     private long requests;
     private long seq;
 
-    /** @param look the state of a receipt in the store, or absent */
-    SimProvider(World world, Plan plan, Tally tally, Function<UUID, String> look, List<String> violations) {
+    /**
+     * @param look  the state of a receipt in the store, or absent
+     * @param heals it honours keys for a while and can be asked what it did
+     */
+    SimProvider(World world, Plan plan, Tally tally, Function<UUID, String> look, List<String> violations, boolean heals) {
+        this.memory = heals ? new Memory(world, plan, tally) : null;
         this.world = world;
         this.plan = plan;
         this.tally = tally;
@@ -60,9 +65,23 @@ final class SimProvider {
         return ledger;
     }
 
-    /** What was booked for this receipt, or null. */
-    @Nullable ObjectNode application(String effectId) {
-        return applied.get(effectId);
+    boolean heals() {
+        return memory != null;
+    }
+
+    /**
+     * What was booked for this receipt, or null; where keys are honoured for the content it asks for, for a resend that was answered from
+     * memory booked nothing.
+     *
+     * @param request as it is frozen on the receipt
+     */
+    @Nullable ObjectNode application(String effectId, String request) {
+        ObjectNode own = applied.get(effectId);
+        if (own != null || memory == null) {
+            return own;
+        }
+        JsonNode frozen = Json.parse(request);
+        return memory.done(Memory.place(frozen.path("url").asString(""), frozen.path("body")));
     }
 
     /** Expects a run of a generated program, which {@code data.run} names. */
@@ -124,6 +143,9 @@ final class SimProvider {
     @Nullable Answer receive(Request request) {
         long number = ++requests;
         String effect = request.effectId;
+        if (effect == null && memory != null) {
+            return memory.look(request.target);
+        }
         if (effect == null) {
             Work read = work(number, request);
             return new Answer(read.status, Map.of(), Json.writeBytes(read.body));
@@ -163,6 +185,12 @@ final class SimProvider {
             return no == 0 ? null : say(number, request, no, problem("nothing was done"));
         }
         Work work = work(number, request);
+        if (memory != null) {
+            Answer known = known(memory, number, request, work);
+            if (known != null) {
+                return known;
+            }
+        }
         if (fault != null && fault.kind() == Kind.APPLY_LATE) {
             world.after(fault.nanos(), () -> book(number, request, work, name));
             return null;
@@ -174,6 +202,19 @@ final class SimProvider {
             case APPLY_503 -> say(number, request, 503, problem("it went wrong afterwards"));
             case APPLY_REDIRECT -> say(number, request, 302, problem("look there"));
             case null, default -> work.status == 0 ? null : say(number, request, work.status, work.body);
+        };
+    }
+
+    /** What a provider that honours keys says to one that it has seen; null when it has not. */
+    private @Nullable Answer known(Memory memory, long number, Request request, Work work) {
+        String key = request.key;
+        if (key == null || !request.target.startsWith(Memory.KEYED)) {
+            return null;
+        }
+        return switch (memory.arrives(key, work.body)) {
+            case Memory.Seen.Never() -> null;
+            case Memory.Seen.InFlight() -> say(number, request, 409, problem("a request with this key is under way"));
+            case Memory.Seen.Done(ObjectNode body) -> say(number, request, 200, body);
         };
     }
 
@@ -191,6 +232,9 @@ final class SimProvider {
         ledger.add(line);
         if (request.effectId != null) {
             applied.put(request.effectId, work.body);
+        }
+        if (memory != null) {
+            memory.books(request.key, request.target, Json.parse(new String(java.util.Objects.requireNonNull(request.body), StandardCharsets.UTF_8)), work.body);
         }
         if (work.place != null) {
             bookings.merge(work.place, 1, Integer::sum);

@@ -95,7 +95,9 @@ final class SimTransport implements Transport {
         String site = "wire " + process.name;
         boolean reads = header(request, "Waybill-Effect-Id") == null;
         // A refused connection uses up an attempt, and a lost read the step: for a script that would be another result.
-        Fault fault = reads ? null : scripted
+        Fault fault = reads
+                ? provider.heals() ? plan.at("asks " + process.name, Kind.PACKET_LOST, Kind.ANSWER_LOST, Kind.ANSWER_LATE, Kind.CRASH, Kind.PAUSE) : null
+                : scripted
                 ? plan.at(
                         site, Kind.PACKET_LATE, Kind.PACKET_LOST, Kind.ANSWER_LOST, Kind.ANSWER_LATE, Kind.ANSWER_CUT, Kind.ANSWER_GARBLED,
                         Kind.CRASH, Kind.PAUSE)
@@ -123,6 +125,11 @@ final class SimTransport implements Transport {
         if (request.late().getAsBoolean()) {
             tally.add("last look too late");
             return WireAnswer.notSent(WireAnswer.STOP_LATE, "");
+        }
+        try {
+            request.firstByte().run();
+        } catch (IllegalStateException e) {
+            return WireAnswer.notSent(WireAnswer.STOP_INTERRUPTED, "");
         }
         Line line = new Line();
         SimProvider.Request sent = sent(request);

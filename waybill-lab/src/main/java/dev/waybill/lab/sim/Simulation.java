@@ -55,6 +55,8 @@ public final class Simulation {
     private final Cluster cluster;
     private final SimProvider provider;
     private final SplittableRandom work;
+    /** What steps declare so that unknown effects heal; null = nothing. */
+    private final @Nullable SplittableRandom healing;
     private final SplittableRandom nemesis;
     private final List<SimNode> nodes = new ArrayList<>();
     private final List<Client> clients = new ArrayList<>();
@@ -73,12 +75,19 @@ public final class Simulation {
         this.plan = new Plan(
                 root.split(), given == null ? null : given.stream().map(Fault::parse).filter(Objects::nonNull).toList());
         this.cluster = new Cluster(world, root.split(), violations);
-        this.provider = new SimProvider(world, plan, tally, cluster::stateOf, violations);
         this.work = root.split();
         this.nemesis = root.split();
         this.callers = new Callers(world, outside, nodes, root.split());
         this.healAt = work.nextLong(5 * S, 40 * S);
         boolean scripted = work.nextBoolean();
+        // Of its own randomness, so that what other worlds draw does not depend on it.
+        SplittableRandom healing = new SplittableRandom(~options.seed());
+        boolean heals = !scripted && healing.nextInt(3) > 0;
+        this.healing = heals ? healing : null;
+        if (heals) {
+            List.of(Kind.LOOK_LAGS, Kind.LOOK_DOWN, Kind.LOOK_503, Kind.LOOK_404).forEach(kind -> plan.draw(kind, healing));
+        }
+        this.provider = new SimProvider(world, plan, tally, cluster::stateOf, violations, heals);
         EngineOptions engine = engine(work);
         boolean fencesItself = work.nextBoolean();
         int size = 1 + work.nextInt(3);
@@ -102,7 +111,7 @@ public final class Simulation {
      * On a thread of its own that is then thrown away: virtual threads of killed engines stay mounted nowhere for ever, and a thread that
      * carried them was seen to wait for a monitor that it held itself (JDK 25).
      */
-    private static <T> T alone(Supplier<T> work) {
+    static <T> T alone(Supplier<T> work) {
         CompletableFuture<T> done = new CompletableFuture<>();
         Thread.ofPlatform().name("waybill-simulation").daemon(true).start(() -> {
             try {
@@ -146,7 +155,7 @@ public final class Simulation {
     }
 
     private void publish(boolean scripted) {
-        Programs programs = new Programs(work.split());
+        Programs programs = new Programs(work.split(), healing);
         SplittableRandom ids = work.split();
         SequenceCatalog catalog = new SequenceCatalog(
                 cluster.store().sequences(), () -> new UUID(ids.nextLong(), ids.nextLong()), handler -> true);
@@ -163,7 +172,12 @@ public final class Simulation {
             return;
         }
         for (int i = 0; i < count; i++) {
-            catalog.publish("default", programs.document("program-" + i, work.nextInt(Programs.SHAPES)));
+            ObjectNode document = programs.document("program-" + i, work.nextInt(Programs.SHAPES));
+            SplittableRandom declared = healing;
+            if (declared != null && declared.nextInt(4) == 0) {
+                document = programs.guarded("program-" + i, declared.nextBoolean());
+            }
+            catalog.publish("default", document);
         }
         int runs = 2 + work.nextInt(4);
         for (int i = 0; i < runs; i++) {
@@ -181,6 +195,7 @@ public final class Simulation {
             clients.forEach(client -> client.start(healAt));
             new Person(
                             callers, world, provider, tally, work.split(),
+                            Duration.ofMillis(healing == null ? 100 : 100 + healing.nextLong(50_000)),
                             () -> world.nanos() >= healAt && clients.stream().allMatch(Client::done))
                     .start();
             callers.actor("nemesis", this::nemesis);
@@ -333,6 +348,9 @@ public final class Simulation {
                 tally.add("programs " + actual.state() + " as computed");
             }
         }
+        instances().stream()
+                .filter(run -> String.valueOf(run.outcome()).contains("INVARIANT_VIOLATION"))
+                .forEach(run -> tally.add("content refused as a duplicate"));
         Verdict verdict = Verdict.of(
                 provider.ledger(), List.of(dump), callers.journal(), cluster.faults(),
                 Duration.ofMillis(5), true);

@@ -44,6 +44,11 @@ final class Figures {
         return moves().filter(move -> "not_sent".equals(move.proof()) && String.valueOf(move.reason()).toLowerCase(Locale.ROOT).contains("deadline")).count();
     }
 
+    /** Sent again by the engine or a person under the same key. */
+    long resends() {
+        return store.receipts().values().stream().filter(StoreBook.Receipt::resend).count();
+    }
+
     /** Runs that have not come to rest, for a person to look at. */
     List<String> restless() {
         return store.runs().values().stream()

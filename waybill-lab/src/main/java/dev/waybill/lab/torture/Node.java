@@ -207,6 +207,11 @@ final class Node {
         ask("open", it -> {}, Duration.ofSeconds(5));
     }
 
+    /** Its wall clock is off by this much from now on, until it is started again. @return whether it said so */
+    boolean setClock(Duration offset) {
+        return ask("clock", it -> it.put("offset", offset.toMillis()), Duration.ofSeconds(5)).filter(it -> it.has("ok")).isPresent();
+    }
+
     void freeze() {
         current().child.freeze();
     }

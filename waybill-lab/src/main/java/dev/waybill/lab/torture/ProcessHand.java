@@ -11,9 +11,10 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
-/** Strikes engine processes: kill -9 at random and at named points, freezes longer than the lease, stalled threads, SIGTERM. */
+/** Strikes engine processes: kill -9 at random and at named points, freezes longer than the lease, stalled threads, clocks that jump, SIGTERM. */
 final class ProcessHand implements Nemesis.Hand {
     private static final Duration TO_REACH_A_POINT = Duration.ofSeconds(2);
+    private static final long MOST_OFF_MILLIS = Duration.ofHours(1).toMillis();
     /** Two rolling restarts at once would be none. */
     private static final ReentrantLock ROLLING = new ReentrantLock();
 
@@ -23,6 +24,7 @@ final class ProcessHand implements Nemesis.Hand {
         STALL_AT_POINT,
         FREEZE_AT_POINT,
         FREEZE,
+        CLOCK_JUMP,
         DRAIN,
         DRAIN_IN_PEACE,
         ROLL
@@ -58,6 +60,8 @@ final class ProcessHand implements Nemesis.Hand {
             cards.add(new Card(Kind.STALL_AT_POINT, i == 0 ? Point.AFTER_INTENT : points[random.nextInt(points.length)]));
             cards.add(new Card(Kind.FREEZE_AT_POINT, i == 0 ? Point.AFTER_ANSWER : points[random.nextInt(points.length)]));
             cards.add(new Card(Kind.FREEZE, null));
+            cards.add(new Card(Kind.CLOCK_JUMP, null));
+            cards.add(new Card(Kind.CLOCK_JUMP, null));
             cards.add(new Card(Kind.DRAIN, null));
             cards.add(new Card(Kind.DRAIN_IN_PEACE, null));
         }
@@ -85,6 +89,7 @@ final class ProcessHand implements Nemesis.Hand {
             case KILL -> kill(node, null);
             case KILL_AT_POINT, STALL_AT_POINT, FREEZE_AT_POINT -> strikeAtAPoint(node, card.kind, Objects.requireNonNull(card.point));
             case FREEZE -> freeze(node);
+            case CLOCK_JUMP -> jump(node);
             case DRAIN -> drainOne(node);
             case DRAIN_IN_PEACE -> deeds.inPeace(() -> drainOne(node));
             case ROLL -> roll(node);
@@ -129,6 +134,15 @@ final class ProcessHand implements Nemesis.Hand {
         Deeds.pause(3_500 + random.nextInt(2_000));
         node.thaw();
         deeds.log(at, deeds.now(), "freeze", node, null);
+        node.give();
+    }
+
+    /** The node lives on with a clock that is up to an hour off, either way; only the database's time may decide anything. */
+    private void jump(Node node) {
+        Instant at = deeds.now();
+        if (node.setClock(Duration.ofMillis(random.nextLong(-MOST_OFF_MILLIS, MOST_OFF_MILLIS)))) {
+            deeds.log(at, at, "clock jump", node, null);
+        }
         node.give();
     }
 

@@ -18,6 +18,9 @@ final class Programs {
 
     private static final int SHAPES = 8;
 
+    /** One in so many steps is sent again under its key, as many are looked up, before a person is asked. */
+    private static final int HEALED = 6;
+
     private final RandomGenerator random;
     private final List<Integer> roads;
     private int steps;
@@ -132,7 +135,19 @@ final class Programs {
         params.putObject("body").put("order", "{{ data.order }}").put("item", item);
         step.putObject("retry").put("max_attempts", 4).put("initial_backoff", 50);
         step.put("timeout", STEP_TIMEOUT_MILLIS);
-        step.putObject("effect").put("settle", SETTLE_MILLIS);
+        ObjectNode effect = step.putObject("effect").put("settle", SETTLE_MILLIS);
+        int healing = random.nextInt(HEALED);
+        if (healing < 2) {
+            effect.putObject("idempotency").put("key", "{{ data.order }}-" + id + (item.isEmpty() ? "" : "-" + item)).put("window", "24h");
+        }
+        if (healing == 0) {
+            effect.putObject("resend").put("max", 3).put("backoff", 100);
+        } else if (healing == 1) {
+            ObjectNode verify = effect.putObject("verify");
+            verify.putObject("params").put("method", "GET").put("url", params.path("url").asString() + "?key={{ key }}");
+            verify.put("landed", "= body.count > 0").put("absent", "= body.count = 0").put("output", "= body.items[0]");
+            verify.put("receipt_id", "= body.items[0].id").put("every", 250);
+        }
         return step;
     }
 }

@@ -19,7 +19,8 @@ import java.util.UUID;
 
 /**
  * The provider as a process of its own: {@code LEDGER SEED JDBC-URL USER PASSWORD}; see {@link Witness} for the last three. It prints {@code PORT n}, misbehaves with the mix of reliability.md section
- * 5.2 until a line {@code calm} comes, and ends with its standard input. It ignores idempotency keys, so that a second send shows.
+ * 5.2 until a line {@code calm} comes, and ends with its standard input. Only steps that may be sent again carry a key, which it honours;
+ * of any other a second send shows.
  */
 public final class ProviderMain {
     /** An application lands at most this long after its request (ms): within the steps' settle time, so that quiet means quiet. */
@@ -38,6 +39,7 @@ public final class ProviderMain {
         }
         FakeProvider provider = FakeProvider.builder()
                 .ledger(Path.of(arguments[0]))
+                .honouringKeys()
                 .witness(delivery -> witnesses.get((int) (delivery.number() % WITNESSES)).stateOf(delivery))
                 .start();
         provider.script(mix(seed));

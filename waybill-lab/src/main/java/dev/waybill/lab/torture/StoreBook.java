@@ -29,7 +29,8 @@ record StoreBook(Map<String, Run> runs, Map<String, Receipt> receipts, Map<Strin
         }
     }
 
-    record Receipt(String id, String run, String path, int attempt, Instant at, List<Move> moves) {
+    /** @param resend sent again under the key of the one before it */
+    record Receipt(String id, String run, String path, int attempt, boolean resend, Instant at, List<Move> moves) {
         String state() {
             return moves.isEmpty() ? "dispatched" : moves.getLast().to();
         }
@@ -50,8 +51,9 @@ record StoreBook(Map<String, Run> runs, Map<String, Receipt> receipts, Map<Strin
         Map<String, Receipt> receipts = new TreeMap<>();
         Map<String, Receipt> byPlace = new HashMap<>();
         Map<String, Integer> evidence = new TreeMap<>();
-        each(connection, "SELECT id, instance_id, path, attempt, at FROM effect_receipts", row -> {
-            Receipt receipt = new Receipt(id(row, 1), id(row, 2), row.getString(3), row.getInt(4), time(row, 5), new ArrayList<>());
+        each(connection, "SELECT id, instance_id, path, attempt, at, resend_of FROM effect_receipts", row -> {
+            Receipt receipt = new Receipt(
+                    id(row, 1), id(row, 2), row.getString(3), row.getInt(4), row.getObject(6) != null, time(row, 5), new ArrayList<>());
             receipts.put(receipt.id(), receipt);
             byPlace.put(receipt.effect() + "#" + receipt.attempt(), receipt);
         });

@@ -4,9 +4,13 @@ import dev.waybill.test.FaultProxy.Direction;
 import dev.waybill.test.PostgresPair;
 import dev.waybill.test.SmallDisk;
 import dev.waybill.test.TestPostgres;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Instant;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.random.RandomGenerator;
 
 /** Strikes the database: killed and restarted, its standby promoted, standby or replication away, the disk full. */
@@ -24,8 +28,8 @@ final class StoreHand implements Nemesis.Hand {
         this.deeds = deeds;
         this.random = random;
         List<Runnable> cards = List.of(
-                () -> kill(false), () -> kill(false), () -> kill(true), this::failOver, this::failOver, this::failOver, this::standbyAway,
-                () -> replicationStalled(false), () -> replicationStalled(true), this::diskFull);
+                () -> kill(false), () -> kill(false), () -> kill(true), this::failOver, this::failOver, this::failOver, this::zombie,
+                this::standbyAway, () -> replicationStalled(false), () -> replicationStalled(true), this::diskFull);
         this.deck = new Deck<>(List.of(this::failOver), cards, random);
     }
 
@@ -67,6 +71,43 @@ final class StoreHand implements Nemesis.Hand {
         Deeds.pause(random.nextInt(800));
         ground.pair().attach();
         deeds.log(at, deeds.now(), "standby promoted", null, null);
+    }
+
+    /**
+     * The primary stands still while its standby is promoted, then goes on as if nothing had been, with every engine still connected to it.
+     * It may acknowledge no write: the engines', nor one of the lab's own that knew it before.
+     */
+    private void zombie() {
+        Instant at = deeds.now();
+        try (Connection straggler = ground.connect()) {
+            TestPostgres.Server zombie = ground.pair().failOverFrozen();
+            try {
+                CompletableFuture<Boolean> write = CompletableFuture.supplyAsync(() -> acknowledges(straggler));
+                zombie.thaw();
+                // Only then does everybody find the new one, and only after a while does that have a standby of its own.
+                Deeds.pause(700 + random.nextInt(1_500));
+                boolean acknowledged = write.isDone() && write.join();
+                ground.followPrimary();
+                if (acknowledged) {
+                    throw new IllegalStateException("a primary that was frozen during the promotion acknowledged a write");
+                }
+            } finally {
+                zombie.close();
+            }
+        } catch (SQLException e) {
+            throw new IllegalStateException("no connection to a primary that is there: " + e.getMessage(), e);
+        }
+        ground.pair().attach();
+        deeds.log(at, deeds.now(), "standby promoted", null, "beside a frozen primary");
+    }
+
+    private static boolean acknowledges(Connection connection) {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("CREATE TABLE zombie_wrote (n int)");
+            return true;
+        } catch (SQLException gone) {
+            return false;
+        }
     }
 
     /** Meanwhile commits wait; what waits is durable here and not there. */

@@ -52,6 +52,9 @@ final class Windows {
         }
         put("rejected and sent again", sum(figures.notAppliedByProof(), "rejected"));
         put("refused before a byte left", sum(figures.notAppliedByProof(), "not_sent"));
+        put("verifier: landed", sum(figures.movesByActor(), "verifier: unknown -> verified"));
+        put("verifier: absent, sent anew", sum(figures.notAppliedByProof(), "verified_absent"));
+        put("sent again under its key", figures.resends());
         put("operator: seen at the provider", sum(figures.movesByActor(), "operator:lab: unknown -> committed"));
         put("operator: absent, sent again or written off", sum(figures.movesByActor(), "operator:lab: unknown -> abandoned"));
         put("operator: lost output supplied", sum(figures.movesByActor(), "operator:lab: committed -> committed"));
@@ -77,6 +80,7 @@ final class Windows {
         put("swizzle", count(deeds, "swizzle"));
         always("commit whose answer was lost", count(counted, "waybill_commits_unclear_total"));
         always("claims taken over from a dead or frozen node", count(counted, "waybill_takeovers_total"));
+        put("clock of a node jumped", sum(deeds, "clock jump"));
         put("frozen beyond the lease", sum(deeds, "freeze"));
         put("late truth settled an unknown", count(counted, "waybill_late_truth_total/settled"));
         put("late truth kept as evidence only", count(counted, "waybill_late_truth_total/evidence"));
@@ -85,6 +89,7 @@ final class Windows {
         put("database killed and restarted", sum(deeds, "store"));
         put("standby promoted", sum(deeds, "standby promoted"));
         put("standby promoted behind a stalled link", count(deeds, "standby promoted behind a stalled link"));
+        put("a frozen primary came back after the promotion", count(deeds, "standby promoted beside a frozen primary"));
         put("standby or replication away", sum(deeds, "standby kill") + sum(deeds, "replication stall"));
     }
 

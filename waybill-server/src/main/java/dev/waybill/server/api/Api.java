@@ -64,6 +64,7 @@ public final class Api implements AutoCloseable {
         all.addAll(new EffectRoutes(backend, clock).endpoints());
         all.addAll(new StatementRoutes(backend).endpoints());
         all.addAll(new ExportRoutes(backend).endpoints());
+        all.addAll(new DestinationRoutes(backend).endpoints());
         all.addAll(new ChangeRoutes(backend, feed).endpoints());
         endpoints = List.copyOf(all);
         document = OpenApi.document(endpoints, schemas, version);

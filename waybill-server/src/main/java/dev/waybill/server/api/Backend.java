@@ -3,6 +3,7 @@ package dev.waybill.server.api;
 import dev.waybill.Waybill;
 import dev.waybill.operate.CaseSigner;
 import dev.waybill.operate.Effects;
+import dev.waybill.operate.HeldDestinations;
 import dev.waybill.operate.Runs;
 import dev.waybill.operate.Sequences;
 import dev.waybill.store.Durability;
@@ -16,6 +17,7 @@ public record Backend(
         Runs runs,
         Effects effects,
         CaseSigner signer,
+        HeldDestinations destinations,
         Queries queries,
         String store,
         Durability durability,
@@ -24,7 +26,7 @@ public record Backend(
 
     public static Backend of(Waybill engine) {
         return new Backend(
-                engine.sequences(), engine.runs(), engine.effects(), engine.signer(), engine.queries(), engine.storeDescription(),
+                engine.sequences(), engine.runs(), engine.effects(), engine.signer(), engine.destinations(), engine.queries(), engine.storeDescription(),
                 engine.durability(), engine::ready, engine::onChange);
     }
 }

@@ -1,5 +1,6 @@
 package dev.waybill.server.api;
 
+import dev.waybill.engine.EffectContract;
 import dev.waybill.engine.NextStep;
 import dev.waybill.json.Json;
 import dev.waybill.json.SecretText;
@@ -87,6 +88,11 @@ final class EffectViews {
                     .findFirst()
                     .ifPresent(row -> Views.time(json, "dispatched_at", row.at()));
         }
+        EffectContract contract = file.contract();
+        json.put("guarantee", contract == null ? null : contract.guarantee().words());
+        json.put("guarantee_means", contract == null ? null : contract.guarantee().meaning());
+        json.put("destination_profile", contract == null ? null : contract.profile());
+        json.put("search_url", contract == null ? null : contract.search());
         json.put("quiet", file.quiet());
         json.set("journal", Views.array(file.journal(), EffectViews::journal));
         json.set("evidence", Views.array(file.evidence(), EffectViews::evidence));

@@ -9,6 +9,7 @@ import dev.waybill.operate.Sequences.Report;
 import dev.waybill.store.SequenceRow;
 import java.util.List;
 import java.util.UUID;
+import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /** {@code /api/v1/sequences}: publish, look, deprecate. */
@@ -59,7 +60,7 @@ final class SequenceRoutes {
                         .tag("sequences")
                         .answers(200, "Sequence")
                         .refuses(404)
-                        .does(call -> Response.ok(Views.sequence(sequences.get(call.tenant(), id(call))))),
+                        .does(call -> shown(sequences.get(call.tenant(), id(call)))),
                 Endpoint.get(BASE + "/{id}/versions", "listVersions", "All versions of the same name, newest first.")
                         .tag("sequences")
                         .answers(200, "SequenceList")
@@ -91,11 +92,22 @@ final class SequenceRoutes {
         json.put("valid", report.faults().isEmpty());
         json.set("faults", Views.findings(report.faults()));
         json.set("warnings", Views.findings(report.warnings()));
-        json.set("guarantees", Views.array(report.guarantees(), step -> Json.NODES
+        json.set("guarantees", guarantees(report));
+        return Response.ok(json);
+    }
+
+    private static ArrayNode guarantees(Report report) {
+        return Views.array(report.guarantees(), step -> Json.NODES
                 .objectNode()
                 .put("block_id", step.step())
-                .put("guarantee", step.guarantee().words())));
-        return Response.ok(json);
+                .put("guarantee", step.guarantee().words())
+                .put("means", step.guarantee().meaning()));
+    }
+
+    /** One version, with what each of its steps promises on this node. */
+    private Response shown(SequenceRow row) {
+        ObjectNode json = Views.sequence(row);
+        return Response.ok(json.set("guarantees", guarantees(sequences.validate(row.tenant(), Json.parseDefinition(row.definition())))));
     }
 
     private Response list(Call call) {
@@ -105,11 +117,11 @@ final class SequenceRoutes {
     }
 
     private Response byName(Call call) {
-        return Response.ok(Views.sequence(sequences.byName(
+        return shown(sequences.byName(
                 call.tenant(),
                 call.query("namespace", "default"),
                 call.required("name"),
-                call.queryInt("version", 1, Integer.MAX_VALUE))));
+                call.queryInt("version", 1, Integer.MAX_VALUE)));
     }
 
     private Response versions(String tenant, String namespace, String name) {

@@ -32,6 +32,7 @@ public final class Cli {
         line.addSubcommand(new CommandLine(new EffectsCommand(world))
                 .addSubcommand(new EffectsCommand.Resolve(world))
                 .addSubcommand(new ImportStatementCommand(world)));
+        line.addSubcommand(new DestinationsCommand(world));
         line.addSubcommand(new StoreCommand(world));
         line.addSubcommand(new HealthCommand(world));
         line.addSubcommand(new DemoCommand(world));

@@ -38,7 +38,7 @@ final class SequenceCommand extends Cli.Group {
             throw new CliFailure(Exit.FAILED, (file.equals("-") ? "the document" : file) + " has " + report.path("faults").size() + " fault(s)", "correct them and validate again");
         }
         for (JsonNode step : report.path("guarantees")) {
-            terminal.line(Terminal.clean(text(step, "block_id")) + "   " + text(step, "guarantee"));
+            terminal.line(Terminal.clean(text(step, "block_id")) + "   " + text(step, "guarantee") + ": " + text(step, "means"));
         }
         terminal.line(file + " is valid");
         return Exit.OK;

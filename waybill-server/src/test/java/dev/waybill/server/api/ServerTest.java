@@ -274,6 +274,35 @@ class ServerTest {
     }
 
     @Test
+    void aDestinationHasItsLinkItsPromiseAndIsHeldByHand() {
+        lab.provider.script(Rule.on("POST", "/v9/charges").then(Behaviour.applyThenDrop()));
+        String profile = "{'name':'nine','match':{'url':'" + lab.provider.url("/v9") + "'},'preset':'stripe','hold':{'probe':'100ms'},"
+                + "'search':'https://dashboard.pay.example/search?q={{ key }}'}";
+        String step = "{'type':'step','id':'charge','handler':'http_request','params':{'method':'POST','url':'" + lab.provider.url("/v9/charges")
+                + "'},'effect':{'idempotency':{'key':'charge-{{ data.order }}'}}}";
+        JsonNode published = lab.post("/api/v1/sequences", "{'name':'nine','destinations':[" + profile + "],'blocks':[" + step + "]}").json();
+        JsonNode shown = lab.get("/api/v1/sequences/" + published.path("id").asString()).json();
+        assertThat(shown.path("guarantees").get(0).path("guarantee").asString()).isEqualTo("once by key");
+        assertThat(shown.path("guarantees").get(0).path("means").asString()).isNotBlank();
+        String run = lab.start("nine", "{'order':'A 1'}");
+        lab.await(run, "waiting");
+        JsonNode file = lab.get("/api/v1/effects/" + lab.effectOf(run).path("effect_id").asString()).json();
+        assertThat(file.path("search_url").asString()).isEqualTo("https://dashboard.pay.example/search?q=charge-A%201");
+        assertThat(file.path("destination_profile").asString()).isEqualTo("nine");
+        assertThat(file.path("guarantee").asString()).isEqualTo("once by key");
+
+        lab.post("/api/v1/destinations/hold", "{'destination':'ten','reason':'r'}").refused(404, "DESTINATION_NOT_FOUND");
+        assertThat(lab.post("/api/v1/destinations/hold", "{'destination':'nine','reason':'status page'}", "x-actor", "alice").json().path("held").asBoolean()).isTrue();
+        String queued = lab.start("nine", "{'order':'A 2'}");
+        assertThat(lab.await(queued, "waiting").path("reasons").get(0).path("reason").asString()).isEqualTo("destination_held");
+        JsonNode row = lab.get("/api/v1/destinations").json().path("items").valueStream().filter(it -> it.path("name").asString().equals("nine")).findFirst().orElseThrow();
+        assertThat(row.path("reason").asString()).isEqualTo("status page");
+        assertThat(lab.get("/metrics").text()).contains("waybill_destinations_held{destination=\"" + lab.provider.url("/v9") + "\"} 1");
+        assertThat(lab.post("/api/v1/destinations/release", "{'destination':'nine','reason':'over'}").json().path("held").asBoolean()).isFalse();
+        lab.await(queued, "completed");
+    }
+
+    @Test
     void aResolveByPrefixReachesTheSameEffect() {
         lab.provider.script(Rule.on("POST", "/charges").then(Behaviour.dropBeforeApply()));
         lab.sequence("prefix", charge(""));

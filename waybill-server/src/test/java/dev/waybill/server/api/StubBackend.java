@@ -3,6 +3,7 @@ package dev.waybill.server.api;
 import dev.waybill.model.WaybillException;
 import dev.waybill.operate.CaseSigner;
 import dev.waybill.operate.Effects;
+import dev.waybill.operate.HeldDestinations;
 import dev.waybill.operate.Runs;
 import dev.waybill.operate.Sequences;
 import dev.waybill.store.Durability;
@@ -17,7 +18,7 @@ final class StubBackend {
 
     static Backend empty() {
         return new Backend(
-                stub(Sequences.class), stub(Runs.class), stub(Effects.class), new CaseSigner(CaseSigner::generate), stub(Queries.class), "stub",
+                stub(Sequences.class), stub(Runs.class), stub(Effects.class), new CaseSigner(CaseSigner::generate), stub(HeldDestinations.class), stub(Queries.class), "stub",
                 new Durability(List.of(), List.of()), () -> true, _ -> {});
     }
 

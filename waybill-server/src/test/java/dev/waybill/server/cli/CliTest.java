@@ -69,11 +69,23 @@ class CliTest {
     }
 
     @Test
+    void aDestinationIsListedHeldAndReleased() throws IOException {
+        String sequence = file("held.yaml", "name: cli-held\ndestinations:\n  - {name: nine, match: {handler: http_request}, hold: {}}\nblocks:\n"
+                + "  - {type: step, id: a, handler: noop}\n");
+        assertThat(waybill("sequence", "apply", sequence).exit()).isZero();
+        assertThat(waybill("destinations", "list").out()).contains("nine").contains("open");
+        assertThat(waybill("destinations", "hold", "nine").exit()).isNotZero();
+        assertThat(waybill("destinations", "hold", "nine", "--reason", "status page").out()).contains("nine is held");
+        assertThat(waybill("destinations", "list").out()).contains("held").contains("status page");
+        assertThat(waybill("destinations", "release", "nine", "--reason", "over").out()).contains("nine is open");
+    }
+
+    @Test
     void aSequenceIsValidatedAppliedListedAndShown() throws IOException {
         String good = file("good.yaml", "name: cli-good\nblocks:\n  - {type: step, id: a, handler: noop, params: {}}\n");
         String bad = file("bad.json", "{\"name\":\"cli-bad\",\"blocks\":[{\"type\":\"step\",\"id\":\"a\"}]}");
 
-        assertThat(waybill("sequence", "validate", good)).extracting(Ran::exit, Ran::out).containsExactly(0, "a   pure\n" + good + " is valid\n");
+        assertThat(waybill("sequence", "validate", good)).extracting(Ran::exit, Ran::out).containsExactly(0, "a   pure: touches nothing outside; no receipt, may run again\n" + good + " is valid\n");
         Ran faulty = waybill("sequence", "validate", bad);
         assertThat(faulty.exit()).isEqualTo(1);
         assertThat(faulty.out()).contains("fault  ").contains("/blocks/0");
