@@ -11,17 +11,17 @@ import dev.waybill.handler.Handler;
 import dev.waybill.handler.Handlers;
 import dev.waybill.json.SecretSource;
 import dev.waybill.model.WaybillException;
-import dev.waybill.operate.CaseSigner;
 import dev.waybill.operate.DestinationDesk;
 import dev.waybill.operate.EffectDesk;
-import dev.waybill.operate.FourEyes;
 import dev.waybill.operate.Effects;
 import dev.waybill.operate.HeldDestinations;
+import dev.waybill.operate.FourEyes;
 import dev.waybill.operate.RunDesk;
 import dev.waybill.operate.Runs;
 import dev.waybill.operate.SequenceCatalog;
 import dev.waybill.operate.Sequences;
 import dev.waybill.recorder.Flights;
+import dev.waybill.store.DeskStore;
 import dev.waybill.store.Durability;
 import dev.waybill.store.Queries;
 import dev.waybill.store.Store;
@@ -53,7 +53,6 @@ public final class Waybill implements AutoCloseable {
     private final SequenceCatalog sequences;
     private final RunDesk runs;
     private final EffectDesk effects;
-    private final CaseSigner signer;
     private final DestinationDesk destinations;
     private final @Nullable NodeDirectory directory;
 
@@ -71,7 +70,6 @@ public final class Waybill implements AutoCloseable {
         this.sequences = new SequenceCatalog(store.sequences(), ids, name -> handlers.find(name).isPresent(), builder.destinations);
         this.runs = new RunDesk(store, engine, cache, ids);
         this.effects = new EffectDesk(store, engine, runs, ids, builder.fourEyes);
-        this.signer = new CaseSigner(() -> store.signingKey(CaseSigner::generate));
         this.destinations = new DestinationDesk(store, builder.destinations);
     }
 
@@ -116,11 +114,6 @@ public final class Waybill implements AutoCloseable {
         return runs;
     }
 
-    /** Signs what leaves as proof, with the store's key; the key is made when it is first needed. */
-    public CaseSigner signer() {
-        return signer;
-    }
-
     public Effects effects() {
         return effects;
     }
@@ -133,6 +126,11 @@ public final class Waybill implements AutoCloseable {
     /** What people and the API read. */
     public Queries queries() {
         return store.queries();
+    }
+
+    /** What the operators' desk keeps and looks for. */
+    public DeskStore desk() {
+        return store.desk();
     }
 
     public String storeDescription() {
@@ -177,7 +175,6 @@ public final class Waybill implements AutoCloseable {
         private Meter meter = Meter.NONE;
         private Destinations destinations = Destinations.NONE;
         private List<String> allowed = List.of();
-        private FourEyes fourEyes = FourEyes.NONE;
         private String nodeName = "waybill-" + ProcessHandle.current().pid();
         private @Nullable Path nodeDirectory;
         private @Nullable Path recorderFolder;
@@ -186,6 +183,7 @@ public final class Waybill implements AutoCloseable {
         private CrashPoints points = CrashPoints.NONE;
         private @Nullable HttpTransport transport;
         private InstantSource wall = InstantSource.system();
+        private FourEyes fourEyes = FourEyes.NONE;
         private RandomGenerator random = new java.security.SecureRandom();
         private int mostCommitters = Integer.MAX_VALUE;
 
@@ -228,15 +226,15 @@ public final class Waybill implements AutoCloseable {
             return this;
         }
 
-        /** Exact {@code host:port} pairs that http_request may call although they are internal addresses. */
-        public Builder allowAddresses(List<String> hostPorts) {
-            this.allowed = List.copyOf(hostPorts);
+        /** Which decisions about effects need a second principal. */
+        public Builder fourEyes(FourEyes policy) {
+            this.fourEyes = policy;
             return this;
         }
 
-        /** Which decisions about effects take two people. */
-        public Builder fourEyes(FourEyes policy) {
-            this.fourEyes = policy;
+        /** Exact {@code host:port} pairs that http_request may call although they are internal addresses. */
+        public Builder allowAddresses(List<String> hostPorts) {
+            this.allowed = List.copyOf(hostPorts);
             return this;
         }
 

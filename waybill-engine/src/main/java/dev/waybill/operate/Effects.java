@@ -1,10 +1,8 @@
 package dev.waybill.operate;
 
-import dev.waybill.json.Json;
-import dev.waybill.model.WaybillException;
+import dev.waybill.store.DeskStore.FoundEvidence;
 import dev.waybill.store.Queries.EffectFilter;
 import dev.waybill.store.Queries.EffectView;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -24,65 +22,10 @@ public interface Effects {
     /**
      * Receipt, evidence, output and the run's wake-up in one transaction (semantics.md section 5, Resolve).
      *
-     * <p>Where the policy asks for two people nothing moves: the answer has the pending proposal.
-     *
-     * @throws dev.waybill.model.WaybillException 404 EFFECT_NOT_FOUND, 409 EFFECT_NOT_UNKNOWN, 409 EFFECT_NOT_QUIET, 409
-     *     PROPOSAL_PENDING, 422 EVIDENCE_REQUIRED, 422 RESOLUTION_INVALID
+     * @throws dev.waybill.model.WaybillException 404 EFFECT_NOT_FOUND, 409 EFFECT_NOT_UNKNOWN, 409 EFFECT_NOT_QUIET, 422
+     *     EVIDENCE_REQUIRED, 422 RESOLUTION_INVALID
      */
     EffectCase resolve(String tenant, UUID receiptId, Resolution resolution);
-
-    /**
-     * Carries out what another principal proposed; approval, receipt and the run's wake-up are one transaction.
-     *
-     * @throws dev.waybill.model.WaybillException 403 FOUR_EYES_SAME_PRINCIPAL, 404 PROPOSAL_NOT_FOUND, 409 PROPOSAL_CLOSED, and what
-     *     {@link #resolve} refuses
-     */
-    EffectCase approve(String tenant, UUID receiptId, UUID proposal, String actor);
-
-    /**
-     * Ends a proposal without deciding anything; who made it may take it back so.
-     *
-     * @throws dev.waybill.model.WaybillException 404 PROPOSAL_NOT_FOUND, 409 PROPOSAL_CLOSED
-     */
-    EffectCase reject(String tenant, UUID receiptId, UUID proposal, String note, String actor);
-
-    /** Effects with a proposal that waits, newest proposal first; of the newest 500 that nobody decided. */
-    List<EffectView> proposed(String tenant);
-
-    /**
-     * Something that belongs into a case file and decides nothing.
-     *
-     * @param kind        note, link, file or statement
-     * @param body        a JSON object
-     * @param bytes       a file's content, or null
-     * @param contradicts true: it speaks against what the receipt says; the event {@code effect.contradiction} calls somebody
-     */
-    record Attachment(String kind, JsonNode body, byte @Nullable [] bytes, boolean contradicts) {}
-
-    /**
-     * Adds evidence, in any state of the receipt and the run. What is there already, with the same words, is not added again.
-     *
-     * @throws dev.waybill.model.WaybillException 404 EFFECT_NOT_FOUND, 409 RUN_GONE, 409 EVIDENCE_FULL
-     */
-    EffectCase attach(String tenant, UUID receiptId, List<Attachment> attachments, String actor);
-
-    /** As a person attaches it: at least one of the three. @throws dev.waybill.model.WaybillException 422 EVIDENCE_REQUIRED, EVIDENCE_INVALID */
-    static List<Attachment> attachments(@Nullable String note, @Nullable String link, @Nullable EvidenceFile file) {
-        if (note == null && link == null && file == null) {
-            throw new WaybillException(422, "EVIDENCE_REQUIRED", "attach a note, a link or a file", "/note", "waybill effects attach --help");
-        }
-        List<Attachment> attachments = new ArrayList<>();
-        if (file != null) {
-            attachments.add(new Attachment("file", file.json(), file.content(), false));
-        }
-        if (link != null) {
-            attachments.add(new Attachment("link", Json.NODES.objectNode().put("link", EvidenceRules.checkedLink(link, "/link")), null, false));
-        }
-        if (note != null) {
-            attachments.add(new Attachment("note", Json.NODES.objectNode().put("note", EvidenceRules.checkedNote(note, "say what it is")), null, false));
-        }
-        return attachments;
-    }
 
     /**
      * Asks the step's verifier now and records what it says; the answer is the case file afterwards. Works in every state of the run: on
@@ -98,4 +41,37 @@ public interface Effects {
      * @throws dev.waybill.model.WaybillException 409 OUTPUT_NOT_LOST, 422 EVIDENCE_REQUIRED
      */
     EffectCase supplyOutput(String tenant, UUID receiptId, JsonNode output, String note, @Nullable String link, String actor);
+
+    /**
+     * Adds a note, a link or a file to the case of an effect, in any state. Evidence is never changed or removed.
+     *
+     * @param idempotencyKey the same key again adds nothing; null = none
+     * @throws dev.waybill.model.WaybillException 404 EFFECT_NOT_FOUND, 409 EVIDENCE_FULL, 422 EVIDENCE_REQUIRED, 422 EVIDENCE_INVALID
+     */
+    EffectCase attach(String tenant, UUID receiptId, Evidence evidence, String actor, @Nullable String idempotencyKey);
+
+    /**
+     * Carries out a resolution that another principal proposed: approval, receipt, output and the run's wake-up are one transaction.
+     *
+     * @throws dev.waybill.model.WaybillException 403 FOUR_EYES_SAME_PRINCIPAL, 404 PROPOSAL_NOT_FOUND, 409 PROPOSAL_EXPIRED, 409
+     *     PROPOSAL_VOID, 409 PROPOSAL_ENDED, and what {@link #resolve} throws
+     */
+    EffectCase approve(String tenant, UUID receiptId, UUID proposalId, @Nullable String note, String actor);
+
+    /**
+     * Ends a proposal without carrying it out; who proposed it may take it back.
+     *
+     * @throws dev.waybill.model.WaybillException 404 PROPOSAL_NOT_FOUND, 409 PROPOSAL_EXPIRED, 409 PROPOSAL_VOID, 409 PROPOSAL_ENDED
+     */
+    EffectCase reject(String tenant, UUID receiptId, UUID proposalId, String note, String actor);
+
+    /** Rows of proposals, newest first, whatever became of them. */
+    List<FoundEvidence> recentProposals(String tenant, int limit);
+
+    /**
+     * Holds a provider's statement against the receipts of its destination and, when asked, decides the unknown ones that it proves.
+     *
+     * @throws dev.waybill.model.WaybillException 400 STATEMENT_INVALID; what becomes of one effect is in its row
+     */
+    Statement.Report importStatement(String tenant, Statement.Request request, String actor);
 }

@@ -1,53 +1,78 @@
 package dev.waybill.operate;
 
-import dev.waybill.model.EffectKind;
+import dev.waybill.json.Json;
 import dev.waybill.store.Queries.EffectView;
+import dev.waybill.store.ReceiptRow;
+import java.math.BigDecimal;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
 
 /**
- * Which decisions about effects take two people: one proposes, another one approves.
+ * Whose decisions need a second person. Where a rule applies, a resolution becomes a proposal that another principal approves.
  *
- * @param expiry how long a proposal may be approved, by the database's clock
+ * @param expiry how long a proposal may be approved, in database time
  */
 public record FourEyes(List<Rule> rules, Duration expiry) {
-    public static final FourEyes NONE = new FourEyes(List.of(), Duration.ofDays(1));
+    public static final FourEyes NONE = new FourEyes(List.of(), Duration.ofHours(24));
 
     /**
-     * Everything that is given must fit.
+     * Applies when everything that is given fits.
      *
-     * @param kind        or null
-     * @param destination beginning of the receipt's destination, with or without the handler's name; or null
-     * @param above       the receipt's amount is more than this, or cannot be compared with it; or null
+     * @param tenant      null = every tenant
+     * @param kind        wire name of the effect's kind, or null
+     * @param destination a destination, or the beginning of several followed by {@code *}; null = every one
+     * @param label       a label's name, with {@code above}
+     * @param above       applies beyond this amount; what carries no such label, or one that is no number, cannot be shown to be below
+     *                    the limit and counts as above it
      */
-    public record Rule(@Nullable EffectKind kind, @Nullable String destination, @Nullable Money above) {
-        boolean covers(EffectView effect) {
-            return (kind == null || kind == effect.receipt().kind())
-                    && (destination == null || ofDestination(effect, destination))
-                    && (above == null || exceeds(Money.of(effect), above));
+    public record Rule(
+            String name,
+            @Nullable String tenant,
+            @Nullable String kind,
+            @Nullable String destination,
+            @Nullable String label,
+            @Nullable BigDecimal above) {
+
+        boolean fits(EffectView effect) {
+            ReceiptRow receipt = effect.receipt();
+            return (tenant == null || tenant.equals(effect.instance().tenant()))
+                    && (kind == null || kind.equals(receipt.kind().wire()))
+                    && (destination == null || Destinations.fits(destination, receipt.destination()))
+                    && (label == null || above == null || amount(receipt, label).map(it -> it.compareTo(above) > 0).orElse(true));
+        }
+    }
+
+    /** The first rule that asks for a second person. */
+    Optional<Rule> ruleFor(EffectView effect) {
+        return rules.stream().filter(rule -> rule.fits(effect)).findFirst();
+    }
+
+    /** A label's value as an exact number; never by way of a double. */
+    static Optional<BigDecimal> amount(ReceiptRow receipt, String label) {
+        return label(receipt, label).flatMap(Amounts::exact);
+    }
+
+    static Optional<String> label(ReceiptRow receipt, String label) {
+        JsonNode value = receipt.labels() == null ? null : Json.parse(receipt.labels()).get(label);
+        return value == null || !value.isValueNode() || value.isNull() ? Optional.empty() : Optional.of(value.asString());
+    }
+
+    /** Destinations as people name them. */
+    static final class Destinations {
+        private Destinations() {}
+
+        /** The whole of it ({@code http_request https://host/path}) or only what follows the handler. */
+        static boolean fits(String pattern, String destination) {
+            return matches(pattern, destination) || matches(pattern, destination.substring(destination.indexOf(' ') + 1));
         }
 
-        /** What cannot be compared is not below the limit. */
-        private static boolean exceeds(@Nullable Money amount, Money limit) {
-            return amount == null
-                    || limit.currency() != null && !limit.currency().equals(amount.currency())
-                    || amount.amount().abs().compareTo(limit.amount()) > 0;
+        private static boolean matches(String pattern, String destination) {
+            return pattern.endsWith("*")
+                    ? destination.startsWith(pattern.substring(0, pattern.length() - 1))
+                    : destination.equals(pattern);
         }
-    }
-
-    boolean requires(EffectView effect) {
-        return rules.stream().anyMatch(rule -> rule.covers(effect));
-    }
-
-    /** The API key's name: what follows its slash the caller says about itself. */
-    static String principal(String actor) {
-        int slash = actor.indexOf('/');
-        return slash < 0 ? actor : actor.substring(0, slash);
-    }
-
-    static boolean ofDestination(EffectView view, String prefix) {
-        String destination = view.receipt().destination();
-        return destination.startsWith(prefix) || destination.startsWith(view.receipt().handler() + " " + prefix);
     }
 }

@@ -1,183 +1,113 @@
 package dev.waybill.operate;
 
-import dev.waybill.json.Json;
-import dev.waybill.model.WaybillException;
-import java.time.DateTimeException;
+import dev.waybill.operate.Resolution.Then;
+import java.math.BigDecimal;
 import java.time.Instant;
-import java.time.LocalDate;
-import java.time.OffsetDateTime;
-import java.time.ZoneOffset;
-import java.util.ArrayList;
-import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
-import tools.jackson.databind.JsonNode;
 
-/** What a provider says it did: the lines of its statement, read strictly. One line that cannot be read refuses the whole. */
-public record Statement(List<Line> lines) {
-    static final int MAX_LINES = 10_000;
-    private static final int MAX_VALUE = 255;
-    private static final int MAX_TEXT = 4_000;
-    private static final Set<String> FIELDS = Set.of("reference", "amount", "currency", "transaction", "at");
+/** A provider's statement, and how it stands to the ledger (issue 4, operators' road). */
+public final class Statement {
+    private Statement() {}
+
+    public enum Format {
+        CSV,
+        JSONL
+    }
 
     /**
-     * One line.
-     *
-     * @param number      1 is the first line of the text, or the first of the given lines
-     * @param reference   what we called it, or null
-     * @param transaction what the provider calls it, or null
-     * @param text        the line as it stands, for the evidence
+     * @param name        of the file, for the evidence
+     * @param destination whose statement it is: a destination, what follows its handler, or the beginning of several and {@code *}
+     * @param columns     by role ({@code key id amount currency status}): the column's or member's name; a role that is not given has its
+     *                    own name. Each line needs a key or an id
+     * @param statuses    lines with another status say nothing of an effect; empty = every line counts
+     * @param amountLabel the receipt's label that the amount is held against
+     * @param amountShift places that the statement's decimal point moves to the right, for providers that count in minor units: -2
+     * @param from        the statement has every effect from here, or null
+     * @param to          the statement has every effect before this, or null
+     * @param missingThen what becomes of a run whose effect is shown to be missing
+     * @param apply       false: nothing is written
      */
-    public record Line(
+    public record Request(
+            String name,
+            String destination,
+            Format format,
+            String content,
+            Map<String, String> columns,
+            Set<String> statuses,
+            String amountLabel,
+            int amountShift,
+            @Nullable Instant from,
+            @Nullable Instant to,
+            Then missingThen,
+            boolean apply) {}
+
+    /** @param raw the line as it stands in the file */
+    record Line(
             int number,
-            @Nullable String reference,
-            @Nullable String transaction,
-            @Nullable Money money,
-            @Nullable Instant at,
-            String text) {}
+            String raw,
+            @Nullable String key,
+            @Nullable String id,
+            @Nullable BigDecimal amount,
+            @Nullable String currency,
+            @Nullable String status) {}
+
+    public enum Kind {
+        /** The provider did it, and nobody here knew. */
+        MATCHED,
+        /** Both say so. */
+        SETTLED,
+        /** The same effect with another amount or currency, or one that cannot be compared. */
+        AMOUNT_DIFFERS,
+        /** Two lines for one effect, or one line for two. */
+        AMBIGUOUS,
+        /** The provider has what the ledger says did not happen, or knows it by another id. */
+        CONTRADICTION,
+        /** A line that no receipt of this destination belongs to. */
+        ORPHAN,
+        /** A receipt that no line belongs to. */
+        MISSING,
+        /** It is being sent at this moment. */
+        IN_FLIGHT,
+        /** A line with a status that does not count. */
+        SKIPPED;
+
+        public String wire() {
+            return name().toLowerCase(java.util.Locale.ROOT);
+        }
+    }
 
     /**
-     * CSV (RFC 4180) with a header line, separated by comma, semicolon or tab; or JSON objects, one a line.
-     *
-     * @param map column of {@code reference, amount, currency, transaction, at}; a field that is not named is looked for under its own
-     *            name, and one with an empty name is left out
-     * @throws WaybillException 422 STATEMENT_INVALID
+     * @param line   its number in the file, the header being 1; null for what is missing there
+     * @param state  of the receipt, or null for an orphan
+     * @param action would_commit, committed, would_abandon, abandoned, proposed, refused, or none
+     * @param why    one sentence, or null
      */
-    public static Statement parse(String text, Map<String, String> map) {
-        String plain = text.startsWith("\uFEFF") ? text.substring(1) : text;
-        if (plain.stripLeading().startsWith("{")) {
-            List<Raw> rows = new ArrayList<>();
-            int number = 0;
-            for (String line : plain.split("\\R", -1)) {
-                number++;
-                if (!line.isBlank()) {
-                    rows.add(raw(number, json(line, number), "/text"));
-                }
-            }
-            return read(rows, map);
-        }
-        return read(csv(plain), map);
-    }
-
-    /** @param lines JSON objects, by the same fields */
-    public static Statement of(JsonNode lines, Map<String, String> map) {
-        List<Raw> rows = new ArrayList<>();
-        for (JsonNode line : lines) {
-            rows.add(raw(rows.size() + 1, line, "/lines/" + rows.size()));
-        }
-        return read(rows, map);
-    }
-
-    private record Raw(int number, String pointer, Map<String, String> values, String text) {}
-
-    private static JsonNode json(String line, int number) {
-        try {
-            return Json.parse(line);
-        } catch (WaybillException e) {
-            throw invalid("line " + number + " is not JSON: " + e.getMessage(), "/text");
+    public record Row(
+            Kind kind,
+            @Nullable Integer line,
+            @Nullable String key,
+            @Nullable String providerId,
+            @Nullable String amount,
+            @Nullable String ledgerAmount,
+            @Nullable UUID effect,
+            @Nullable String state,
+            String action,
+            @Nullable String why) {
+        /** True when a person still has something to do about it. */
+        public boolean open() {
+            return switch (kind) {
+                case SETTLED, SKIPPED -> false;
+                case MATCHED -> !action.equals("committed");
+                case MISSING -> !action.equals("abandoned");
+                default -> true;
+            };
         }
     }
 
-    private static Raw raw(int number, JsonNode line, String pointer) {
-        if (!line.isObject()) {
-            throw invalid("line " + number + " is not a JSON object", pointer);
-        }
-        Map<String, String> values = new LinkedHashMap<>();
-        line.properties().forEach(member -> {
-            JsonNode value = member.getValue();
-            if (!value.isNull()) {
-                values.put(member.getKey(), value.isNumber() ? value.decimalValue().toPlainString() : value.asString(Json.write(value)));
-            }
-        });
-        return new Raw(number, pointer, values, Json.write(line));
-    }
-
-    private static List<Raw> csv(String text) {
-        List<Csv.Row> rows = Csv.parse(text);
-        if (rows.isEmpty()) {
-            throw invalid("the statement is empty: a header line is needed", "/text");
-        }
-        List<String> header = rows.getFirst().cells().stream().map(String::strip).toList();
-        if (new HashSet<>(header).size() != header.size()) {
-            throw invalid("the header names a column twice", "/text");
-        }
-        List<Raw> lines = new ArrayList<>();
-        for (Csv.Row row : rows.subList(1, rows.size())) {
-            if (row.cells().size() != header.size()) {
-                throw invalid("line " + row.number() + " has " + row.cells().size() + " fields, the header " + header.size(), "/text");
-            }
-            Map<String, String> values = new LinkedHashMap<>();
-            for (int i = 0; i < header.size(); i++) {
-                values.put(header.get(i), row.cells().get(i));
-            }
-            lines.add(new Raw(row.number(), "/text", values, row.text()));
-        }
-        return lines;
-    }
-
-    private static Statement read(List<Raw> rows, Map<String, String> map) {
-        if (rows.size() > MAX_LINES) {
-            throw invalid("a statement has at most " + MAX_LINES + " lines; split this one of " + rows.size(), rows.getFirst().pointer());
-        }
-        for (Map.Entry<String, String> mapped : map.entrySet()) {
-            String column = mapped.getValue();
-            if (!FIELDS.contains(mapped.getKey())) {
-                throw invalid("there is no field " + mapped.getKey(), "/map/" + mapped.getKey());
-            }
-            if (!column.isEmpty() && !rows.isEmpty() && rows.stream().noneMatch(row -> row.values().containsKey(column))) {
-                throw invalid("no line has the column " + column, "/map/" + mapped.getKey());
-            }
-        }
-        List<Line> lines = new ArrayList<>();
-        for (Raw row : rows) {
-            String amount = value(row, map, "amount");
-            String at = value(row, map, "at");
-            Money money = null;
-            if (amount != null) {
-                money = Money.parse(amount, value(row, map, "currency"))
-                        .orElseThrow(() -> refused(row, "amount", "is not an exact decimal such as 12.50"));
-            }
-            lines.add(new Line(
-                    row.number(), value(row, map, "reference"), value(row, map, "transaction"), money, at == null ? null : time(row, at),
-                    cut(row.text())));
-        }
-        return new Statement(List.copyOf(lines));
-    }
-
-    private static @Nullable String value(Raw row, Map<String, String> map, String field) {
-        String value = row.values().get(map.getOrDefault(field, field));
-        if (value == null || value.isBlank()) {
-            return null;
-        }
-        String stripped = value.strip();
-        if (stripped.length() > MAX_VALUE || stripped.chars().anyMatch(Character::isISOControl) || Json.hasLoneSurrogate(stripped)) {
-            throw refused(row, field, "is longer than " + MAX_VALUE + " characters or holds control characters");
-        }
-        return stripped;
-    }
-
-    private static Instant time(Raw row, String text) {
-        try {
-            return text.length() == 10 ? LocalDate.parse(text).atStartOfDay(ZoneOffset.UTC).toInstant() : OffsetDateTime.parse(text).toInstant();
-        } catch (DateTimeException e) {
-            throw refused(row, "at", "is neither 2026-01-31 nor 2026-01-31T12:00:00Z; map at to another column, or to nothing");
-        }
-    }
-
-    private static WaybillException refused(Raw row, String field, String why) {
-        return invalid(
-                "line " + row.number() + ": " + field + " " + why, row.pointer().equals("/text") ? "/text" : row.pointer() + "/" + field);
-    }
-
-    private static String cut(String text) {
-        String plain = text.replaceAll("\\p{Cntrl}", " ").strip();
-        return plain.length() > MAX_TEXT ? plain.substring(0, MAX_TEXT) + ".." : plain;
-    }
-
-    static WaybillException invalid(String why, String pointer) {
-        return new WaybillException(422, "STATEMENT_INVALID", why, pointer, "waybill effects import-statement --help");
-    }
+    /** @param sha256 of the file */
+    public record Report(String sha256, int lines, boolean applied, List<Row> rows) {}
 }

@@ -52,11 +52,6 @@ public interface Queries {
     /** In order of insertion. */
     List<EvidenceRow> evidence(InstanceKey instance, String path, int attempt);
 
-    /**
-     * Effects whose newest evidence about a proposal is the proposal itself: nobody approved or rejected it. Newest proposal first.
-     */
-    List<EffectView> proposed(String tenant, int limit);
-
     /** What invariants came to, of every instance of the execution, in order of insertion within each. */
     List<InvariantResult> invariantResults(String tenant, UUID execution);
 

@@ -6,7 +6,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
-import java.util.function.Supplier;
 
 /**
  * The seam to a database. A verb is one transaction, says what it expected, and answers with a value; an exception means
@@ -107,6 +106,9 @@ public interface Store extends AutoCloseable {
     /** What people and the API read. Never used for a decision. */
     Queries queries();
 
+    /** What the operators' desk keeps and looks for. */
+    DeskStore desk();
+
     /** Published sequence versions. */
     SequenceStore sequences();
 
@@ -132,9 +134,6 @@ public interface Store extends AutoCloseable {
     interface ReceiptLookup {
         List<UUID> existing(String tenant, Collection<UUID> ids);
     }
-
-    /** The stored key, else {@code offered}, which is kept for ever. Of two who offer at the same moment both get the one that was kept. */
-    SigningKey signingKey(Supplier<SigningKey> offered);
 
     /** A hint that something became due or changed; correctness never depends on it. */
     void onNotification(Runnable listener);

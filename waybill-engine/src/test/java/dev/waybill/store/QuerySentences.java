@@ -327,6 +327,32 @@ abstract class QuerySentences extends StoreSentences {
     }
 
     @Test
+    void proposalsAreFoundByTheirKindNewestFirstWithTheirReceiptAndWithoutBytes() {
+        Owned owned = lab().owned(lab().node()).unknown("charge");
+        for (int i = 0; i < 3; i++) {
+            applied(outside(Move.outside(owned.key()).evidence("charge", 0, "proposal", new byte[] {(byte) i})));
+            applied(outside(Move.outside(owned.key()).evidence("charge", 0, "note", null)));
+        }
+
+        List<DeskStore.FoundEvidence> found = store().desk().evidenceOfKind(TENANT, "proposal", 2);
+        assertThat(found).hasSize(2).allSatisfy(one -> {
+            assertThat(one.instance()).isEqualTo(owned.key());
+            assertThat(one.receipt()).isEqualTo(owned.load().receipts().getFirst().id());
+            assertThat(one.row().kind()).isEqualTo("proposal");
+            assertThat(one.row().bytes()).isNull();
+        });
+        assertThat(found.getFirst().row().at()).isAfterOrEqualTo(found.getLast().row().at());
+        assertThat(store().desk().evidenceOfKind("globex", "proposal", 2)).isEmpty();
+    }
+
+    @Test
+    void aValueIsKeptOnce() {
+        assertThat(store().desk().keepOnce("a-key", "first")).isEqualTo("first");
+        assertThat(store().desk().keepOnce("a-key", "second")).isEqualTo("first");
+        assertThat(store().desk().keepOnce("another", "second")).isEqualTo("second");
+    }
+
+    @Test
     void changesAreReadInPagesByTenant() {
         assertThat(store().queries().newestChange()).isNull();
         assertThat(store().queries().changes(TENANT, null, 10)).isEmpty();
@@ -421,31 +447,5 @@ abstract class QuerySentences extends StoreSentences {
 
         assertThat(store().queries().nodes()).extracting(Queries.NodeView::node).containsExactly(first, second);
         assertThat(store().queries().nodes()).extracting(Queries.NodeView::fenced).containsExactly(true, false);
-    }
-
-    @Test
-    void whatIsProposedIsFoundUntilSomebodyDecidesItAndTheNewestIsFirst() {
-        InstanceKey first = lab().owned(lab().node()).unknown("charge").waiting().key();
-        InstanceKey second = lab().owned(lab().node()).unknown("charge").waiting().key();
-        applied(outside(Move.outside(first).evidence("charge", 0, "note", null).evidence("charge", 0, "proposal", null)));
-        applied(outside(Move.outside(second).evidence("charge", 0, "proposal", null)));
-        assertThat(store().queries().proposed(TENANT, 10)).extracting(EffectView::instance).containsExactly(second, first);
-        assertThat(store().queries().proposed(TENANT, 1)).extracting(EffectView::instance).containsExactly(second);
-        assertThat(store().queries().proposed("globex", 10)).isEmpty();
-
-        applied(outside(Move.outside(second).evidence("charge", 0, "proposal_rejected", null)));
-        assertThat(store().queries().proposed(TENANT, 10)).extracting(EffectView::instance).containsExactly(first);
-        applied(outside(Move.outside(second).evidence("charge", 0, "proposal", null)));
-        assertThat(store().queries().proposed(TENANT, 10)).extracting(EffectView::instance).containsExactly(second, first);
-    }
-
-    @Test
-    void theFirstSigningKeyIsKeptAndEverybodyGetsIt() {
-        byte[] first = store().signingKey(() -> new SigningKey(new byte[] {1}, new byte[] {2})).publicKey();
-
-        SigningKey again = store().signingKey(() -> new SigningKey(new byte[] {3}, new byte[] {4}));
-
-        assertThat(again.publicKey()).isEqualTo(first).containsExactly(1);
-        assertThat(again.privateKey()).containsExactly(2);
     }
 }

@@ -1,15 +1,15 @@
 package dev.waybill.server;
 
 import dev.waybill.EngineOptions;
-import dev.waybill.model.EffectKind;
-import dev.waybill.operate.FourEyes;
-import dev.waybill.operate.Money;
 import dev.waybill.definition.Destinations;
 import dev.waybill.json.Json;
 import dev.waybill.model.WaybillException;
+import dev.waybill.model.EffectKind;
+import dev.waybill.operate.FourEyes;
 import dev.waybill.recorder.Flights;
 import dev.waybill.server.ServerConfig.Invalid;
 import java.io.IOException;
+import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -43,7 +43,7 @@ public final class ConfigLoader {
     private static final List<String> SETTINGS = List.of(
             "host", "port", "store", "insecure", "node_dir", "recorder_dir", "recorder_bytes", "node_name", "drain", "lease", "allow_addresses", "restored",
             "accept_commit_loss", "pool");
-    private static final List<String> FILE_ONLY = List.of("api_keys", "secrets", "tenant_secrets", "four_eyes", "destinations");
+    private static final List<String> FILE_ONLY = List.of("api_keys", "secrets", "tenant_secrets", "destinations", "four_eyes");
     /** Variables that are not settings of the server: the client's, the launcher's, and those with their own handling below. */
     private static final List<String> OTHER_VARIABLES = List.of(
             "WAYBILL_CONFIG", "WAYBILL_API_KEY", "WAYBILL_ALLOW_ADDRESS", "WAYBILL_URL", "WAYBILL_TENANT", "WAYBILL_JAVA_HOME",
@@ -57,8 +57,8 @@ public final class ConfigLoader {
 
     private final Map<String, Found> found = new HashMap<>();
     private final List<ApiKeys.Key> keys = new ArrayList<>();
-    private FourEyes fourEyes = FourEyes.NONE;
     private final Map<String, Map<String, String>> secrets = new TreeMap<>();
+    private FourEyes fourEyes = FourEyes.NONE;
 
     private Destinations destinations = Destinations.NONE;
 
@@ -110,9 +110,9 @@ public final class ConfigLoader {
             } else {
                 switch (name) {
                     case "api_keys" -> readKeys(entry.getValue(), where);
-                    case "four_eyes" -> readFourEyes(entry.getValue(), where);
                     case "destinations" -> readDestinations(entry.getValue(), where);
                     case "secrets" -> readSecrets("", entry.getValue(), where);
+                    case "four_eyes" -> fourEyes = readFourEyes(entry.getValue(), where);
                     case "tenant_secrets" -> {
                         mapping(entry.getValue(), where);
                         entry.getValue().properties().forEach(t -> readSecrets(t.getKey(), t.getValue(), where + "." + t.getKey()));
@@ -153,48 +153,62 @@ public final class ConfigLoader {
         }
     }
 
-    private void readFourEyes(JsonNode policy, String where) {
-        fields(policy, where, List.of("rules", "expiry"));
-        if (!policy.path("rules").isArray() || policy.path("rules").isEmpty()) {
-            throw new Invalid(where + ".rules must be a list of {kind, destination, above}");
-        }
-        List<FourEyes.Rule> rules = new ArrayList<>();
-        for (int i = 0; i < policy.path("rules").size(); i++) {
-            String at = where + ".rules[" + i + "]";
-            JsonNode item = policy.path("rules").get(i);
-            fields(item, at, List.of("kind", "destination", "above"));
-            String kind = text(item.get("kind"), at + ".kind", "");
-            String above = text(item.get("above"), at + ".above", "");
-            String destination = text(item.get("destination"), at + ".destination", "");
-            rules.add(new FourEyes.Rule(
-                    kind.isEmpty() ? null : Arrays.stream(EffectKind.values())
-                            .filter(one -> one.wire().equals(kind))
-                            .findFirst()
-                            .orElseThrow(() -> new Invalid(at + ".kind is " + kind + "; write http, model, message, storage, worker or custom")),
-                    destination.isEmpty() ? null : destination,
-                    above.isEmpty() ? null : Money.parse(above, null)
-                            .orElseThrow(() -> new Invalid(at + ".above is " + above + "; write an amount such as 1000 or \"1000 EUR\""))));
-        }
-        String expiry = text(policy.get("expiry"), where + ".expiry", "24h");
-        found.put("four_eyes_expiry", new Found(StringNode.valueOf(expiry), where + ".expiry"));
-        fourEyes = new FourEyes(List.copyOf(rules), duration("four_eyes_expiry", Duration.ofDays(1), Duration.ofSeconds(1), Duration.ofDays(30)));
-    }
-
-    private static void fields(JsonNode node, String where, List<String> known) {
-        mapping(node, where);
-        node.properties().forEach(field -> {
-            if (!known.contains(field.getKey())) {
-                throw unknown(where + "." + field.getKey(), field.getKey(), known, List.of());
-            }
-        });
-    }
-
     private void readDestinations(JsonNode list, String where) {
         try {
             destinations = Destinations.ofNode(Json.parse(list.toString()));
         } catch (WaybillException e) {
             throw new Invalid(where + ": " + e.getMessage());
         }
+    }
+
+    private static FourEyes readFourEyes(JsonNode node, String where) {
+        known(node, where, List.of("expiry", "rules"));
+        String text = text(node.get("expiry"), where + ".expiry", "24h");
+        Duration expiry = parseDuration(text);
+        if (expiry == null || expiry.compareTo(Duration.ofMinutes(1)) < 0 || expiry.compareTo(Duration.ofDays(30)) > 0) {
+            throw new Invalid(where + ".expiry is " + text + "; write a duration from 1m to 30d");
+        }
+        List<FourEyes.Rule> rules = new ArrayList<>();
+        if (!node.path("rules").isArray() || node.path("rules").isEmpty()) {
+            throw new Invalid(where + ".rules must be a list of {name, tenant, kind, destination, label, above}");
+        }
+        for (JsonNode rule : node.path("rules")) {
+            rules.add(readRule(rule, where + ".rules[" + rules.size() + "]"));
+        }
+        return new FourEyes(List.copyOf(rules), expiry);
+    }
+
+    private static FourEyes.Rule readRule(JsonNode rule, String at) {
+        known(rule, at, List.of("name", "tenant", "kind", "destination", "label", "above"));
+        String kind = given(rule, "kind", at);
+        if (kind != null && Arrays.stream(EffectKind.values()).noneMatch(one -> one.wire().equals(kind))) {
+            throw new Invalid(at + ".kind is " + kind + Nearest.hint(kind, Arrays.stream(EffectKind.values()).map(EffectKind::wire).toList()));
+        }
+        String above = given(rule, "above", at);
+        if (above != null && !above.matches("\\d{1,30}(\\.\\d{1,18})?")) {
+            throw new Invalid(at + ".above is " + above + "; write an amount such as \"1000.00\", in quotes");
+        }
+        String label = given(rule, "label", at);
+        if ((label == null) != (above == null)) {
+            throw new Invalid(at + " needs label and above together");
+        }
+        String name = given(rule, "name", at);
+        return new FourEyes.Rule(
+                name == null ? at.substring(at.lastIndexOf('.') + 1) : name, given(rule, "tenant", at), kind,
+                given(rule, "destination", at), label, above == null ? null : new BigDecimal(above));
+    }
+
+    private static void known(JsonNode node, String where, List<String> names) {
+        mapping(node, where);
+        for (Map.Entry<String, JsonNode> field : node.properties()) {
+            if (!names.contains(field.getKey())) {
+                throw unknown(where + "." + field.getKey(), field.getKey(), names, List.of());
+            }
+        }
+    }
+
+    private static @Nullable String given(JsonNode node, String name, String where) {
+        return node.has(name) ? text(node.get(name), where + "." + name, "") : null;
     }
 
     private void readSecrets(String tenant, JsonNode mapping, String where) {
@@ -244,8 +258,8 @@ public final class ConfigLoader {
                 flag("restored"),
                 flag("accept_commit_loss"),
                 found.containsKey("pool") ? number("pool", 0, 2, 1_000) : null,
-                fourEyes,
-                destinations);
+                destinations,
+                fourEyes);
     }
 
     private ServerConfig.Recorder recorder() {

@@ -32,8 +32,8 @@ public final class Server implements AutoCloseable {
                 .options(options(config))
                 .secrets(config.secretSource())
                 .allowAddresses(config.allowAddresses())
-                .fourEyes(config.fourEyes())
                 .destinations(config.destinations())
+                .fourEyes(config.fourEyes())
                 .meter(metrics);
         if (config.nodeName() != null) {
             builder.nodeName(config.nodeName());

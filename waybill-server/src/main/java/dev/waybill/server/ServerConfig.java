@@ -28,8 +28,8 @@ import org.jspecify.annotations.Nullable;
  * @param allowAddresses   exact {@code host:port} pairs that http_request may call although they are internal
  * @param restored         the database came back from a backup: unfinished runs are paused until {@code store accept}
  * @param acceptCommitLoss go on although the database may lose answered commits
+ * @param fourEyes         which decisions about effects need a second principal
  * @param pool             PostgreSQL connections for reads and outside moves; null: a restart after a kill on PostgreSQL waits for the lease
- * @param fourEyes         which decisions about effects take two people, that is two API keys
  * @param destinations     what this node knows of destinations; all nodes of one store should be told the same
  */
 public record ServerConfig(
@@ -48,8 +48,8 @@ public record ServerConfig(
         boolean restored,
         boolean acceptCommitLoss,
         @Nullable Integer pool,
-        FourEyes fourEyes,
-        Destinations destinations) {
+        Destinations destinations,
+        FourEyes fourEyes) {
 
     /**
      * @param folder null: beside the SQLite file, else in the node directory
@@ -72,11 +72,11 @@ public record ServerConfig(
             throw new Invalid("no API key is configured: set WAYBILL_API_KEY or api_keys in the configuration file, "
                     + "or add --insecure to serve this machine only, without keys");
         }
+        if (!fourEyes.rules().isEmpty() && (insecure || keys.principals() < 2)) {
+            throw new Invalid("four_eyes needs two principals: configure api_keys with two different names, and no --insecure");
+        }
         if (pool != null && !store.startsWith("postgres")) {
             throw new Invalid("pool is about PostgreSQL connections, and the store is " + withoutPassword(store) + ": leave pool out");
-        }
-        if (!fourEyes.rules().isEmpty() && keys.keys().stream().map(ApiKeys.Key::name).distinct().count() < 2) {
-            throw new Invalid("four_eyes asks for two people, and people are known by the names of their API keys: configure at least two in api_keys");
         }
         if (insecure && !loopback(host)) {
             throw new Invalid("--insecure serves this machine only, and " + host

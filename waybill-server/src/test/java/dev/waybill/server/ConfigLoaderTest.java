@@ -73,12 +73,12 @@ class ConfigLoaderTest {
         "store: mysql://x                          | store is mysql://x",
         "allow_addresses: ['http://x']             | allow_addresses has http://x",
         "secrets: [a]                              | secrets must be a mapping",
-        "four_eyes: {rules: []}                    | four_eyes.rules must be a list",
-        "four_eyes: {rule: []}                     | four_eyes.rule is not a setting; did you mean rules?",
-        "four_eyes: {rules: [{kind: fax}]}         | four_eyes.rules[0].kind is fax",
-        "four_eyes: {rules: [{above: '1,000'}]}    | four_eyes.rules[0].above is 1,000",
-        "four_eyes: {rules: [{}]}                  | four_eyes asks for two people",
         "- a                                       | must be a mapping",
+        "four_eyes: {rules: [{kind: http}]}        | four_eyes needs two principals",
+        "four_eyes: {rules: []}                    | four_eyes.rules must be a list",
+        "four_eyes: {rules: [{kind: htp}]}         | four_eyes.rules[0].kind is htp",
+        "four_eyes: {rules: [{label: amount}]}     | four_eyes.rules[0] needs label and above together",
+        "four_eyes: {rules: [{above: '1,000'}]}    | four_eyes.rules[0].above is 1,000",
         "port: 1\\nport: 2                         | is not YAML",
     })
     void aFaultInTheFileIsNamedWithItsPath(String yaml, String message) throws IOException {

@@ -12,7 +12,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -199,23 +198,6 @@ final class MemoryQueries implements Queries {
                 .flatMap(instance -> instance.evidence.stream())
                 .filter(row -> row.path().equals(path) && row.attempt() == attempt)
                 .toList());
-    }
-
-    @Override
-    public List<EffectView> proposed(String tenant, int limit) {
-        return locked(() -> {
-            Map<EffectView, Instant> open = new LinkedHashMap<>();
-            of(tenant).forEach(instance -> instance.receipts.values().forEach(receipt -> instance.evidence.stream()
-                    .filter(row -> row.path().equals(receipt.path()) && row.attempt() == receipt.attempt() && row.kind().startsWith("proposal"))
-                    .reduce((_, later) -> later)
-                    .filter(row -> row.kind().equals("proposal"))
-                    .ifPresent(row -> open.put(view(instance, receipt), Objects.requireNonNull(row.at())))));
-            return open.entrySet().stream()
-                    .sorted(Map.Entry.<EffectView, Instant>comparingByValue().reversed())
-                    .limit(limit)
-                    .map(Map.Entry::getKey)
-                    .toList();
-        });
     }
 
     @Override

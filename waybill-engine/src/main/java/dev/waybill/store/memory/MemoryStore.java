@@ -1,7 +1,6 @@
 package dev.waybill.store.memory;
 
 import dev.waybill.model.Claim;
-import dev.waybill.model.EffectState;
 import dev.waybill.model.InstanceKey;
 import dev.waybill.model.InstanceState;
 import dev.waybill.store.Commit;
@@ -9,6 +8,7 @@ import dev.waybill.store.CommitAnswer;
 import dev.waybill.store.CommitAnswer.IntentAnswer;
 import dev.waybill.store.CommitAnswer.ReleaseAnswer;
 import dev.waybill.store.DestinationHolds;
+import dev.waybill.store.DeskStore;
 import dev.waybill.store.Durability;
 import dev.waybill.store.Event;
 import dev.waybill.store.InstanceSnapshot;
@@ -19,7 +19,6 @@ import dev.waybill.store.Queries;
 import dev.waybill.store.ReceiptRow;
 import dev.waybill.store.Release;
 import dev.waybill.store.SequenceStore;
-import dev.waybill.store.SigningKey;
 import dev.waybill.store.Start;
 import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
@@ -36,6 +35,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import dev.waybill.model.EffectState;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -44,7 +44,6 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -76,9 +75,9 @@ public final class MemoryStore implements Store {
     private final List<Queries.Change> changes = new ArrayList<>();
     private final List<MemoryQueries.Audited> audit = new ArrayList<>();
     private final MemorySequences sequences;
-    private final AtomicReference<@Nullable SigningKey> signingKey = new AtomicReference<>();
     private final MemoryHolds holds;
     private final MemoryQueries queries;
+    private final MemoryDesk desk;
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private Instant newest = Instant.EPOCH;
 
@@ -97,6 +96,7 @@ public final class MemoryStore implements Store {
                 lock, this::now, (at, event) -> publish(at, List.of(event), now()),
                 (tenant, row) -> audit.add(new MemoryQueries.Audited(tenant, new Queries.AuditEntry(now(), row))));
         this.queries = new MemoryQueries(lock, instances, changes, audit, nodes);
+        this.desk = new MemoryDesk(lock, instances);
     }
 
     @Override
@@ -556,12 +556,8 @@ public final class MemoryStore implements Store {
     }
 
     @Override
-    public SigningKey signingKey(Supplier<SigningKey> offered) {
-        SigningKey known = signingKey.get();
-        if (known == null) {
-            signingKey.compareAndSet(null, offered.get());
-        }
-        return java.util.Objects.requireNonNull(signingKey.get());
+    public DeskStore desk() {
+        return desk;
     }
 
     @Override

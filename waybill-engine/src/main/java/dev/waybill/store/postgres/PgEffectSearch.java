@@ -93,22 +93,6 @@ final class PgEffectSearch {
                 1);
     }
 
-    static List<EffectView> proposed(Connection connection, String tenant, int limit) throws SQLException {
-        return Sql.query(
-                connection,
-                VIEW.formatted(
-                        "effect_evidence e JOIN effect_receipts r USING (tenant_id, instance_id, path, attempt)",
-                        """
-                        e.tenant_id = ? AND e.kind = 'proposal' AND NOT EXISTS (
-                          SELECT FROM effect_evidence l
-                           WHERE l.tenant_id = e.tenant_id AND l.instance_id = e.instance_id AND l.path = e.path AND l.attempt = e.attempt
-                             AND l.seq > e.seq AND l.kind IN ('proposal', 'proposal_approved', 'proposal_rejected'))""",
-                        "e.seq DESC"),
-                PgQueries::view,
-                tenant,
-                limit);
-    }
-
     List<EffectView> run() throws SQLException {
         Place after = filter.after() == null ? null : Place.of(filter.after());
         boolean named = filter.id() != null || filter.idempotencyKey() != null || filter.providerReceiptId() != null

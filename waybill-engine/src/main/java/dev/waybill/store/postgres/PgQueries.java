@@ -149,11 +149,6 @@ final class PgQueries implements Queries {
     }
 
     @Override
-    public List<EffectView> proposed(String tenant, int limit) {
-        return reads.with("read proposals", connection -> PgEffectSearch.proposed(connection, tenant, limit));
-    }
-
-    @Override
     public List<InvariantResult> invariantResults(String tenant, UUID execution) {
         return reads.with("read results of invariants", connection -> Sql.query(
                 connection,

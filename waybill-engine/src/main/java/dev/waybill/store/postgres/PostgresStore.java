@@ -5,13 +5,13 @@ import com.zaxxer.hikari.HikariDataSource;
 import dev.waybill.model.InstanceKey;
 import dev.waybill.store.Commit;
 import dev.waybill.store.CommitAnswer;
+import dev.waybill.store.DeskStore;
 import dev.waybill.store.Durability;
 import dev.waybill.store.InstanceSnapshot;
 import dev.waybill.store.OutsideAnswer;
 import dev.waybill.store.OutsideMove;
 import dev.waybill.store.Queries;
 import dev.waybill.store.SequenceStore;
-import dev.waybill.store.SigningKey;
 import dev.waybill.store.Start;
 import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
@@ -27,7 +27,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.UUID;
-import java.util.function.Supplier;
 import javax.sql.DataSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -315,19 +314,8 @@ public final class PostgresStore implements Store {
     }
 
     @Override
-    public SigningKey signingKey(Supplier<SigningKey> offered) {
-        return storedKey().orElseGet(() -> {
-            SigningKey one = offered.get();
-            reads.write("keep the signing key", connection -> Sql.update(
-                    connection, "INSERT INTO signing_key (id, public_key, private_key) VALUES (1, ?, ?) ON CONFLICT DO NOTHING", one.publicKey(),
-                    one.privateKey()));
-            return storedKey().orElseThrow();
-        });
-    }
-
-    private Optional<SigningKey> storedKey() {
-        return reads.with("read the signing key", connection -> Sql.first(
-                connection, "SELECT public_key, private_key FROM signing_key", row -> new SigningKey(row.getBytes(1), row.getBytes(2))));
+    public DeskStore desk() {
+        return new PgDesk(reads);
     }
 
     @Override

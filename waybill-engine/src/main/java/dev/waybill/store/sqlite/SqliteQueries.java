@@ -208,19 +208,6 @@ final class SqliteQueries implements Queries {
     }
 
     @Override
-    public List<EffectView> proposed(String tenant, int limit) {
-        return readers.call(db -> db.sql(EFFECT + " FROM effect_evidence e JOIN effect_receipts r USING (tenant_id, instance_id, path, attempt)" + LAST_MOVE + """
-                         WHERE e.tenant_id = ? AND e.kind = 'proposal' AND NOT EXISTS (
-                           SELECT 1 FROM effect_evidence l
-                            WHERE l.tenant_id = e.tenant_id AND l.instance_id = e.instance_id AND l.path = e.path AND l.attempt = e.attempt
-                              AND l.seq > e.seq AND l.kind IN ('proposal', 'proposal_approved', 'proposal_rejected'))
-                         ORDER BY e.seq DESC LIMIT ?""")
-                .text(tenant)
-                .number(limit)
-                .list(SqliteQueries::effect));
-    }
-
-    @Override
     public List<InvariantResult> invariantResults(String tenant, UUID execution) {
         return readers.call(db -> db.sql("""
                         SELECT r.instance_id, r.invariant, r.rule, r.path, r.held, r.details, r.at

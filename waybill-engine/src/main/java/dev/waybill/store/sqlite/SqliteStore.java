@@ -4,13 +4,13 @@ import dev.waybill.model.InstanceKey;
 import dev.waybill.model.WaybillException;
 import dev.waybill.store.Commit;
 import dev.waybill.store.CommitAnswer;
+import dev.waybill.store.DeskStore;
 import dev.waybill.store.Durability;
 import dev.waybill.store.InstanceSnapshot;
 import dev.waybill.store.OutsideAnswer;
 import dev.waybill.store.OutsideMove;
 import dev.waybill.store.Queries;
 import dev.waybill.store.SequenceStore;
-import dev.waybill.store.SigningKey;
 import dev.waybill.store.Start;
 import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
@@ -34,7 +34,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.sqlite.SQLiteConfig;
@@ -49,6 +48,8 @@ import org.sqlite.SQLiteException;
 public final class SqliteStore implements Store {
     private static final int APPLICATION_ID = 0x57617962; // "Wayb"
     private static final List<String> MIGRATIONS = List.of("001_core.sql", "002_invariants.sql", "003_destinations.sql", "004_desk.sql");
+    /** The number of the newest file: files of one release may come from several hands, so numbers can have gaps. */
+    private static final int SCHEMA = Integer.parseInt(MIGRATIONS.getLast().substring(0, 3));
     private static final int BUSY_MILLIS = 10_000;
     private static final int CACHE_KIBIBYTES = 65_536;
     /** Larger than the default: a checkpoint syncs the file, and more commits share one. */
@@ -64,6 +65,7 @@ public final class SqliteStore implements Store {
     private final SqliteQueries queries;
     private final SqliteSequences sequences;
     private final SqliteHolds holds;
+    private final SqliteDesk desk;
     private final AtomicLong newest = new AtomicLong();
     /** The last node that registered before we had the lock: it and all before it are dead. */
     private final AtomicLong formerNodes = new AtomicLong(-1);
@@ -116,6 +118,7 @@ public final class SqliteStore implements Store {
         this.queries = new SqliteQueries(readers);
         this.sequences = new SqliteSequences(readers, this);
         this.holds = new SqliteHolds(readers, this);
+        this.desk = new SqliteDesk(readers, this);
     }
 
     private RuntimeException refusal(Exception e) {
@@ -181,10 +184,10 @@ public final class SqliteStore implements Store {
         if (!fresh && application != APPLICATION_ID) {
             throw notOurs("is another program's SQLite database (application_id " + application + ")");
         }
-        if (version > MIGRATIONS.size()) {
+        if (version > SCHEMA) {
             throw WaybillException.conflict(
                     "STORE_NEWER",
-                    file + " was written by a newer release (schema " + version + ", this one knows " + MIGRATIONS.size() + ")",
+                    file + " was written by a newer release (schema " + version + ", this one knows " + SCHEMA + ")",
                     "start that release or a newer one");
         }
         db.execute("PRAGMA journal_mode = WAL");
@@ -431,20 +434,8 @@ public final class SqliteStore implements Store {
     }
 
     @Override
-    public SigningKey signingKey(Supplier<SigningKey> offered) {
-        return storedKey().orElseGet(() -> {
-            SigningKey one = offered.get();
-            write((db, _) -> db.sql("INSERT INTO signing_key (id, public_key, private_key) VALUES (1, ?, ?) ON CONFLICT DO NOTHING")
-                    .bytes(one.publicKey())
-                    .bytes(one.privateKey())
-                    .update());
-            return storedKey().orElseThrow();
-        });
-    }
-
-    private Optional<SigningKey> storedKey() {
-        return readers.call(db -> db.sql("SELECT public_key, private_key FROM signing_key")
-                .first(row -> new SigningKey(row.getBytes(1), row.getBytes(2))));
+    public DeskStore desk() {
+        return desk;
     }
 
     @Override

@@ -1,10 +1,2 @@
--- What waits for a second person is found without reading through the evidence.
-CREATE INDEX effect_evidence_proposals ON effect_evidence (tenant_id COLLATE "C", seq) WHERE kind = 'proposal';
-
--- The server's key for signed case files: made once, never changed.
-CREATE TABLE signing_key (
-  created_at  timestamptz NOT NULL DEFAULT now(),
-  id          int         NOT NULL PRIMARY KEY CHECK (id = 1),
-  public_key  bytea       NOT NULL,
-  private_key bytea       NOT NULL
-);
+-- The operators' desk: rare kinds of evidence that are looked for by kind.
+CREATE INDEX effect_evidence_desk ON effect_evidence (tenant_id COLLATE "POSIX", kind, seq) WHERE kind IN ('proposal', 'escalation');

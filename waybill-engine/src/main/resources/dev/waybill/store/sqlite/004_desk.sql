@@ -1,9 +1,3 @@
--- What waits for a second person is found without reading through the evidence.
-CREATE INDEX effect_evidence_proposals ON effect_evidence (tenant_id, seq) WHERE kind = 'proposal';
-
--- The server's key for signed case files: made once, never changed.
-CREATE TABLE signing_key (
-  id          INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
-  public_key  BLOB    NOT NULL,
-  private_key BLOB    NOT NULL
-) STRICT;
+PRAGMA user_version = 4;
+-- The operators' desk: rare kinds of evidence that are looked for by kind.
+CREATE INDEX effect_evidence_desk ON effect_evidence (tenant_id, kind, seq) WHERE kind IN ('proposal', 'escalation');

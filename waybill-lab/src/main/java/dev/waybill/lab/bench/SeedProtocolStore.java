@@ -15,7 +15,6 @@ import dev.waybill.store.OutsideMove;
 import dev.waybill.store.Queries;
 import dev.waybill.store.ReceiptRow;
 import dev.waybill.store.SequenceStore;
-import dev.waybill.store.SigningKey;
 import dev.waybill.store.Start;
 import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
@@ -32,7 +31,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.Supplier;
 
 /**
  * The write order of seed 000 under the same engine: planned, CAS to prepared, CAS to dispatched, the effect, CAS to committed, the
@@ -223,8 +221,8 @@ final class SeedProtocolStore implements Store {
     }
 
     @Override
-    public SigningKey signingKey(Supplier<SigningKey> offered) {
-        return real.signingKey(offered);
+    public dev.waybill.store.DeskStore desk() {
+        return real.desk();
     }
 
     @Override

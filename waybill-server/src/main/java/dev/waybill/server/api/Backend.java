@@ -1,11 +1,11 @@
 package dev.waybill.server.api;
 
 import dev.waybill.Waybill;
-import dev.waybill.operate.CaseSigner;
 import dev.waybill.operate.Effects;
 import dev.waybill.operate.HeldDestinations;
 import dev.waybill.operate.Runs;
 import dev.waybill.operate.Sequences;
+import dev.waybill.store.DeskStore;
 import dev.waybill.store.Durability;
 import dev.waybill.store.Queries;
 import java.util.function.BooleanSupplier;
@@ -16,9 +16,9 @@ public record Backend(
         Sequences sequences,
         Runs runs,
         Effects effects,
-        CaseSigner signer,
         HeldDestinations destinations,
         Queries queries,
+        DeskStore desk,
         String store,
         Durability durability,
         BooleanSupplier ready,
@@ -26,7 +26,8 @@ public record Backend(
 
     public static Backend of(Waybill engine) {
         return new Backend(
-                engine.sequences(), engine.runs(), engine.effects(), engine.signer(), engine.destinations(), engine.queries(), engine.storeDescription(),
+                engine.sequences(), engine.runs(), engine.effects(), engine.destinations(), engine.queries(), engine.desk(),
+                engine.storeDescription(),
                 engine.durability(), engine::ready, engine::onChange);
     }
 }

@@ -8,7 +8,6 @@ import com.networknt.schema.SpecificationVersion;
 import com.networknt.schema.path.PathType;
 import dev.waybill.json.Json;
 import dev.waybill.model.WaybillException;
-import dev.waybill.operate.EvidenceFile;
 import dev.waybill.server.Nearest;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -33,8 +32,6 @@ import tools.jackson.dataformat.yaml.YAMLParser;
 final class Body {
     /** Bodies beyond this are 413, whether they say their length or not. */
     static final int MAX_BYTES = 1024 * 1024;
-    /** Base64 makes four bytes of three; the rest of the document has room beside it. */
-    static final int MAX_BYTES_WITH_FILE = EvidenceFile.MAX_BYTES / 3 * 4 + 128 * 1024;
 
     private static final YAMLMapper YAML = YAMLMapper.builder(YAMLFactory.builder()
                     .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)

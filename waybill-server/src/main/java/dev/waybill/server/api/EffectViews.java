@@ -95,8 +95,8 @@ final class EffectViews {
         json.put("search_url", contract == null ? null : contract.search());
         json.put("quiet", file.quiet());
         json.set("journal", Views.array(file.journal(), EffectViews::journal));
-        json.set("evidence", Views.array(file.evidence(), EffectViews::evidence));
-        json.set("proposals", Views.array(file.proposals(), EffectViews::proposal));
+        json.set("evidence", evidence(file.evidence()));
+        json.set("proposals", Views.array(Proposal.of(file.effect(), file.evidence(), file.databaseNow()), EffectViews::proposal));
         json.set("attempts", Views.array(file.attempts(), attempt -> Json.NODES
                 .objectNode()
                 .put("effect_id", attempt.receipt().id().toString())
@@ -106,13 +106,11 @@ final class EffectViews {
                 .put("dispatched_at", attempt.receipt().at() == null ? null : attempt.receipt().at().toString())));
         json.set("run", file.run() == null ? Json.NODES.nullNode() : Views.runState(file.run()));
         ArrayNode commands = Json.NODES.arrayNode();
-        if (file.pending() != null) {
-            commands.add("waybill effects approve " + file.effect().receipt().id()).add("waybill effects reject " + file.effect().receipt().id()
-                    + " --note \"..\"");
-        }
         if (file.next() != null && file.next().verifier()) {
             commands.add("waybill effects verify " + file.effect().receipt().id());
         }
+        Proposal.pending(file.effect(), file.evidence(), file.databaseNow())
+                .ifPresent(_ -> commands.add("waybill effects approve " + file.effect().receipt().id() + "      (another principal than who proposed it)"));
         json.set("next", commands.addAll(next(file.effect(), file.quiet())));
         json.set("healing", file.next() == null ? Json.NODES.nullNode() : healing(file.next()));
         return json;
@@ -189,33 +187,33 @@ final class EffectViews {
         return json;
     }
 
-    private static ObjectNode proposal(Proposal proposal) {
-        ObjectNode json = Json.NODES.objectNode();
-        json.put("proposal_id", proposal.id().toString());
-        json.put("status", proposal.state().wire());
-        json.put("state", proposal.resolution().state().wire());
-        json.put("then", proposal.resolution().then() == null ? null : wire(proposal.resolution().then()));
-        json.put("note", proposal.resolution().note());
-        json.put("link", proposal.resolution().link());
-        json.put("provider_receipt_id", proposal.resolution().providerReceiptId());
-        json.put("proposed_by", proposal.resolution().actor());
-        json.put("decided_by", proposal.decidedBy());
-        Views.time(json, "expires_at", proposal.expiresAt());
-        return json;
+    /** Numbered from 1 in order of insertion: rows are never removed, so the number is a name. */
+    static ArrayNode evidence(List<EvidenceRow> rows) {
+        ArrayNode list = Json.NODES.arrayNode();
+        for (EvidenceRow row : rows) {
+            ObjectNode json = Json.NODES.objectNode();
+            json.put("n", list.size() + 1);
+            json.put("kind", row.kind());
+            json.put("actor", row.actor());
+            json.set("body", Views.parse(row.body()));
+            // What a person handed in is downloaded, not shown: it may be anything.
+            bytes(json, "bytes", row.kind().equals("file") ? null : row.bytes());
+            Views.time(json, "at", row.at());
+            list.add(json);
+        }
+        return list;
     }
 
-    private static ObjectNode evidence(EvidenceRow row) {
+    static ObjectNode proposal(Proposal proposal) {
         ObjectNode json = Json.NODES.objectNode();
-        json.put("kind", row.kind());
-        json.put("actor", row.actor());
-        json.set("body", Views.parse(row.body()));
-        if (row.kind().equals("file")) {
-            // Shown by name, size and hash; its content is fetched by the hash.
-            json.putNull("bytes");
-        } else {
-            bytes(json, "bytes", row.bytes());
+        json.put("proposal_id", proposal.id().toString());
+        json.put("status", proposal.status().wire());
+        for (String field : List.of("state", "then", "note", "link", "provider_receipt_id", "rule", "file")) {
+            json.set(field, proposal.body().has(field) ? proposal.body().get(field) : Json.NODES.nullNode());
         }
-        Views.time(json, "at", row.at());
+        json.put("proposed_by", proposal.actor());
+        Views.time(json, "proposed_at", proposal.at());
+        Views.time(json, "expires_at", proposal.expiresAt());
         return json;
     }
 
@@ -245,7 +243,7 @@ final class EffectViews {
         return index < 0 ? last : last.substring(0, index);
     }
 
-    private static String wire(Enum<?> state) {
+    private static String wire(OutputState state) {
         return state.name().toLowerCase(Locale.ROOT);
     }
 }

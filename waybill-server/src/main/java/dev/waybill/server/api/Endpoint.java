@@ -117,9 +117,9 @@ public final class Endpoint {
         return this;
     }
 
-    /** The body may hold a file, in base64. */
-    Endpoint withFile() {
-        maxBytes = Body.MAX_BYTES_WITH_FILE;
+    /** Bodies beyond this are 413; default 1 MiB. */
+    Endpoint maxBytes(int bytes) {
+        maxBytes = bytes;
         return this;
     }
 

@@ -33,15 +33,6 @@ final class ApiClient {
         return read(send(request(path).GET().build()));
     }
 
-    /** The answer as it is, once it is no refusal. */
-    byte[] bytes(String path) {
-        HttpResponse<byte[]> response = raw(path);
-        if (response.statusCode() >= 300) {
-            read(response);
-        }
-        return response.body();
-    }
-
     JsonNode post(String path, JsonNode body) {
         return post(path, Json.writeBytes(body), "application/json");
     }
@@ -65,6 +56,15 @@ final class ApiClient {
     /** The answer whatever its status; for health. */
     HttpResponse<byte[]> raw(String path) {
         return send(request(path).GET().build());
+    }
+
+    /** What is not JSON, as it is. */
+    byte[] bytes(String path) {
+        HttpResponse<byte[]> response = raw(path);
+        if (response.statusCode() != 200) {
+            read(response);
+        }
+        return response.body();
     }
 
     static String encode(String text) {

@@ -4,10 +4,6 @@ import static dev.waybill.server.cli.Terminal.text;
 import static java.util.Map.entry;
 
 import dev.waybill.json.Json;
-import dev.waybill.model.WaybillException;
-import dev.waybill.operate.CaseSigner;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -38,12 +34,8 @@ final class EffectsCommand extends Cli.Group {
             @Option(names = "--state", paramLabel = "STATE[,..]", description = "Only these; open = what waits for somebody.") @Nullable String state,
             @Option(names = "-q", paramLabel = "WORD", description = "Exact: id, key, provider id, hash, block or a label's value.") @Nullable String word,
             @Option(names = "--run", paramLabel = "ID", description = "Only of this run.") @Nullable String run,
-            @Option(names = "--proposed", description = "Only, and alone: those with a decision that waits for a second person.") boolean proposed,
             @Option(names = "--limit", defaultValue = "50", description = "At most this many (50).") int limit) {
         StringBuilder path = new StringBuilder(BASE + "?limit=" + limit);
-        if (proposed) {
-            path.append("&proposed=true");
-        }
         if (state != null) {
             path.append("&state=").append(ApiClient.encode(state));
         }
@@ -114,9 +106,9 @@ final class EffectsCommand extends Cli.Group {
                 entry("by itself", healing(effect.path("healing")))));
         section("journal", effect.path("journal"), move -> text(move, "at") + "  " + text(move, "from") + " -> " + text(move, "to") + "  by "
                 + text(move, "actor") + "  " + text(move, "reason"));
-        section("proposals", effect.path("proposals"), item -> text(item, "status") + "  " + text(item, "state") + "  by " + text(item, "proposed_by")
-                + "  until " + text(item, "expires_at") + "  " + text(item, "note"));
-        section("evidence", effect.path("evidence"), item -> text(item, "at") + "  " + text(item, "kind") + "  by " + text(item, "actor") + "  "
+        section("proposals", effect.path("proposals"), item -> text(item, "status") + "  " + text(item, "state") + " by " + text(item, "proposed_by")
+                + ", until " + text(item, "expires_at") + "  " + text(item, "note") + "  (" + text(item, "proposal_id") + ")");
+        section("evidence", effect.path("evidence"), item -> text(item, "n") + "  " + text(item, "at") + "  " + text(item, "kind") + "  by " + text(item, "actor") + "  "
                 + text(item, "body"));
         if (effect.path("attempts").size() > 1) {
             section("attempts", effect.path("attempts"), item -> text(item, "attempt") + "  " + text(item, "state") + "  " + text(item, "effect_id"));
@@ -190,118 +182,12 @@ final class EffectsCommand extends Cli.Group {
         return Exit.OK;
     }
 
-    @Command(name = "attach", mixinStandardHelpOptions = true, description = "Adds a note, a link or a file to the case; it decides nothing.")
-    int attach(
-            @Mixin Connection connection,
-            @Parameters(paramLabel = "ID", description = "Id, or at least 4 leading digits of an open one") String id,
-            @Option(names = "--file", paramLabel = "FILE", description = "At most 1 MB; kept with its sha256.") @Nullable String file,
-            @Option(names = "--link", description = "Where it can be seen.") @Nullable String link,
-            @Option(names = "--note", description = "In words.") @Nullable String note) {
-        ObjectNode body = Json.NODES.objectNode().put("note", note).put("link", link);
-        if (file != null) {
-            body.set("file", Input.evidence(file));
-        }
-        done(terminal, connection, new ApiClient(connection).post(BASE + "/" + ApiClient.encode(id) + "/evidence", body));
-        return Exit.OK;
-    }
-
-    @Command(name = "evidence", mixinStandardHelpOptions = true, description = "Writes an attached file out, by its sha256 (see effects show).")
-    int evidence(
-            @Mixin Connection connection,
-            @Parameters(paramLabel = "ID") String id,
-            @Parameters(paramLabel = "SHA256") String sha256,
-            @Option(names = "--to", required = true, paramLabel = "FILE", description = "A file that does not exist yet.") Path to) {
-        byte[] content = new ApiClient(connection).bytes(BASE + "/" + ApiClient.encode(id) + "/evidence/" + ApiClient.encode(sha256));
-        Input.write(to, content);
-        terminal.line(to + "   " + content.length + " bytes");
-        return Exit.OK;
-    }
-
-    @Command(name = "approve", mixinStandardHelpOptions = true, description = "Carries out what somebody else proposed, as it stands now.")
-    int approve(@Mixin Connection connection, @Parameters(paramLabel = "ID", description = "Id, or at least 4 leading digits") String id) {
-        return close(connection, id, "approve", null);
-    }
-
-    @Command(name = "reject", mixinStandardHelpOptions = true, description = "Ends a proposal without deciding anything.")
-    int reject(
-            @Mixin Connection connection,
-            @Parameters(paramLabel = "ID", description = "Id, or at least 4 leading digits") String id,
-            @Option(names = "--note", required = true, description = "Why.") String note) {
-        return close(connection, id, "reject", note);
-    }
-
-    /** Names the proposal it has read: another one that came meanwhile is not meant. */
-    private int close(Connection connection, String id, String verb, @Nullable String note) {
-        ApiClient api = new ApiClient(connection);
-        JsonNode file = api.get(BASE + "/" + ApiClient.encode(id));
-        JsonNode pending = Json.NODES.missingNode();
-        for (JsonNode proposal : file.path("proposals")) {
-            pending = text(proposal, "status").equals("pending") ? proposal : pending;
-        }
-        if (pending.isMissingNode()) {
-            throw new CliFailure(Exit.CONFLICT, "no proposal of this effect waits", "waybill effects show " + text(file, "effect_id"));
-        }
-        if (!connection.json()) {
-            terminal.line(verb + ": " + text(pending, "state") + " " + text(pending, "provider_receipt_id") + "   proposed by " + text(pending, "proposed_by")
-                    + ": " + Terminal.clean(text(pending, "note")));
-        }
-        ObjectNode body = Json.NODES.objectNode().put("proposal_id", text(pending, "proposal_id"));
-        if (note != null) {
-            body.put("note", note);
-        }
-        done(terminal, connection, api.post(BASE + "/" + ApiClient.encode(text(file, "effect_id")) + "/" + verb, body));
-        return Exit.OK;
-    }
-
-    @Command(name = "export", mixinStandardHelpOptions = true, description = "The whole case with contents and outputs, signed by the server.")
-    int export(
-            @Mixin Connection connection,
-            @Parameters(paramLabel = "ID", description = "Id, or at least 4 leading digits of an open one") String id,
-            @Option(names = "--to", paramLabel = "FILE", description = "A file that does not exist yet; default: standard output.") @Nullable Path to) {
-        byte[] content = new ApiClient(connection).bytes(BASE + "/" + ApiClient.encode(id) + "/export");
-        if (to == null) {
-            terminal.line(new String(content, StandardCharsets.UTF_8));
-        } else {
-            Input.write(to, content);
-            terminal.line(to + "   " + content.length + " bytes   signed by the key " + text(Json.parse(content).path("signature"), "key_sha256"));
-        }
-        return Exit.OK;
-    }
-
-    @Command(name = "verify-export", mixinStandardHelpOptions = true, description = "Says, without a server, whether an exported case is what was signed.")
-    int verifyExport(
-            @Parameters(paramLabel = "FILE", description = "- for standard input") String file,
-            @Option(names = "--public-key", paramLabel = "BASE64", description = "The key it must be signed with (GET /api/v1/signing-key).")
-                    @Nullable String publicKey) {
-        JsonNode document;
-        try {
-            document = Json.parse(Input.file(file));
-        } catch (WaybillException e) {
-            throw new CliFailure(Exit.FAILED, file + " is no case file: " + e.getMessage());
-        }
-        List<String> faults = CaseSigner.faults(document, publicKey);
-        if (!faults.isEmpty()) {
-            throw new CliFailure(Exit.FAILED, file + " is NOT what was signed: " + String.join("; ", faults));
-        }
-        JsonNode exported = document.path("case");
-        terminal.line("effect " + text(exported, "effect_id") + "   " + terminal.state(text(exported, "state")) + "   exported "
-                + text(exported, "exported_at"));
-        terminal.line("signed by the key " + text(document.path("signature"), "key_sha256")
-                + (publicKey == null ? ", which the file itself names: whose it is says --public-key" : ", the expected one"));
-        return Exit.OK;
-    }
-
-    private static void done(Terminal terminal, Connection connection, JsonNode effect) {
+    static void done(Terminal terminal, Connection connection, JsonNode effect) {
         if (connection.json()) {
             terminal.json(effect);
         } else {
             terminal.line("effect " + text(effect, "effect_id") + "   " + terminal.state(text(effect, "state")) + "   run "
                     + text(effect, "instance_id") + " " + terminal.state(text(effect.path("run"), "state")));
-            effect.path("proposals").forEach(proposal -> {
-                if (text(proposal, "status").equals("pending")) {
-                    terminal.line("proposed: " + text(proposal, "state") + "; somebody with another key approves it until " + text(proposal, "expires_at"));
-                }
-            });
         }
     }
 
@@ -366,7 +252,7 @@ final class EffectsCommand extends Cli.Group {
             }
         }
 
-        @Option(names = "--provider-id", paramLabel = "X", description = "The provider's own name for it; needed with --committed, unless a file proves it.")
+        @Option(names = "--provider-id", paramLabel = "X", description = "The provider's own name for it; needed with --committed.")
         @Nullable String providerId;
 
         @Option(names = "--note", required = true, description = "What was looked at.")
@@ -375,7 +261,7 @@ final class EffectsCommand extends Cli.Group {
         @Option(names = "--link", description = "Where it can be seen.")
         @Nullable String link;
 
-        @Option(names = "--evidence-file", paramLabel = "FILE", description = "The proof itself, at most 1 MB; kept with its sha256.")
+        @Option(names = "--evidence-file", paramLabel = "FILE", description = "The provider's record; with it --committed needs no --provider-id.")
         @Nullable String evidenceFile;
 
         @Option(names = "--output", paramLabel = "JSON|@FILE", description = "Becomes the block's output.")
@@ -386,7 +272,7 @@ final class EffectsCommand extends Cli.Group {
             ObjectNode body = Json.NODES.objectNode().put("state", state.wire());
             ObjectNode evidence = body.putObject("evidence").put("note", note).put("link", link);
             if (evidenceFile != null) {
-                evidence.set("file", Input.evidence(evidenceFile));
+                evidence.set("file", EvidenceCommands.file(evidenceFile));
             }
             if (providerId != null) {
                 body.put("provider_receipt_id", providerId);

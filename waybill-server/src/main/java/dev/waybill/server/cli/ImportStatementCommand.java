@@ -3,11 +3,9 @@ package dev.waybill.server.cli;
 import static dev.waybill.server.cli.Terminal.text;
 
 import dev.waybill.json.Json;
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -19,14 +17,13 @@ import picocli.CommandLine.Parameters;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
-/** {@code waybill effects import-statement FILE --dest D} */
+/** {@code waybill effects import-statement}: exit 0 when the two sides agree, 5 when somebody still has to look. */
 @Command(
         name = "import-statement",
         mixinStandardHelpOptions = true,
-        description = "Holds a provider's statement (CSV with a header, or JSON lines) against the receipts of its destination. Without "
-                + "--apply it only says what it would do.")
+        description = "Holds a provider's statement (CSV with a header, or JSON lines) against the ledger. Without --apply nothing is written. "
+                + "Exit code 5: rows are left that somebody has to look at.")
 final class ImportStatementCommand implements Callable<Integer> {
-    private static final int SHORT_ID = 8;
     private final Terminal terminal;
 
     ImportStatementCommand(Cli.World world) {
@@ -36,88 +33,80 @@ final class ImportStatementCommand implements Callable<Integer> {
     @Mixin
     Connection connection = new Connection();
 
-    @Parameters(paramLabel = "FILE", description = "The statement; - for standard input.")
+    @Parameters(paramLabel = "FILE", description = "CSV; *.jsonl and *.ndjson are JSON lines")
     String file = "";
 
-    @Option(names = "--dest", required = true, paramLabel = "D", description = "Beginning of the receipts' destination.")
+    @Option(names = "--dest", required = true, paramLabel = "D", description = "Whose it is: a destination, or the beginning of several and *.")
     String destination = "";
 
-    @Option(names = "--apply", description = "Decide what the statement proves.")
-    boolean apply;
+    @Option(names = "--map", split = ",", paramLabel = "ROLE=COLUMN", description = "Columns of key, id, amount, currency, status.")
+    Map<String, String> columns = Map.of();
 
-    @Option(names = "--match", defaultValue = "key", paramLabel = "key|provider-id|label:NAME", description = "What the reference is (key).")
-    String match = "key";
+    @Option(names = "--status", split = ",", paramLabel = "TEXT", description = "Only lines with one of these in the status column count.")
+    List<String> statuses = List.of();
 
-    @Option(
-            names = "--map", split = ",", paramLabel = "FIELD=COLUMN",
-            description = "Columns of reference, amount, currency, transaction and at; by default they are called so.")
-    Map<String, String> map = new LinkedHashMap<>();
+    @Option(names = "--amount-label", defaultValue = "amount", paramLabel = "NAME", description = "The receipts' label (amount).")
+    String amountLabel = "";
 
-    @Option(names = "--covers", paramLabel = "FROM/TO", description = "The statement holds everything of this time, e.g. 2026-01-31T00:00:00Z/2026-02-01T00:00:00Z.")
+    @Option(names = "--minor-units", paramLabel = "N", defaultValue = "0", description = "The statement counts in units of 10^-N.")
+    int minorUnits;
+
+    @Option(names = "--covers", paramLabel = "FROM..TO", description = "It has everything of this time: what is missing there can be written off.")
     @Nullable String covers;
 
-    @Option(
-            names = "--missing", paramLabel = "resend|fail|none",
-            description = "Unknown ones that a covering statement lacks are abandoned; and then this.")
-    @Nullable String missing;
+    @Option(names = "--missing", defaultValue = "none", paramLabel = "none|resend|fail", description = "What becomes of a run whose effect is missing (none).")
+    String missing = "";
+
+    @Option(names = "--apply", description = "Decides what the statement proves, one transaction each.")
+    boolean apply;
 
     @Override
     public Integer call() {
-        ObjectNode body = Json.NODES.objectNode().put("destination", destination).put("match", match).put("apply", apply);
-        body.put("text", statement());
-        ObjectNode columns = body.putObject("map");
-        map.forEach((field, column) -> columns.put(field, column == null ? "" : column));
+        Path leaf = Path.of(file).getFileName();
+        ObjectNode body = Json.NODES
+                .objectNode()
+                .put("name", leaf == null ? "statement" : leaf.toString())
+                .put("destination", destination)
+                .put("format", file.endsWith(".jsonl") || file.endsWith(".ndjson") ? "jsonl" : "csv")
+                .put("content", new String(Input.file(file), StandardCharsets.UTF_8))
+                .put("amount_label", amountLabel)
+                .put("amount_shift", -minorUnits)
+                .put("missing_then", missing)
+                .put("apply", apply);
+        ObjectNode mapped = body.putObject("columns");
+        columns.forEach(mapped::put);
+        statuses.forEach(body.putArray("statuses")::add);
         if (covers != null) {
-            String[] times = covers.split("/", -1);
-            if (times.length != 2) {
-                throw new CliFailure(Exit.USAGE, "--covers is FROM/TO, two times");
+            String[] ends = covers.split("\\.\\.", -1);
+            if (ends.length != 2) {
+                throw new CliFailure(Exit.USAGE, "--covers is FROM..TO", "--covers 2026-01-01T00:00:00Z..2026-02-01T00:00:00Z");
             }
-            body.putObject("covers").put("from", times[0]).put("to", times[1]);
+            body.putObject("covers").put("from", ends[0]).put("to", ends[1]);
         }
-        if (missing != null) {
-            body.put("missing", missing);
-        }
-        JsonNode report = new ApiClient(connection).post("/api/v1/effects/statement", body);
+        JsonNode report = new ApiClient(connection).post("/api/v1/effects/import-statement", body);
         if (connection.json()) {
             terminal.json(report);
         } else {
-            show(report);
+            print(report);
         }
-        return Exit.OK;
+        return report.path("open").asInt() == 0 ? Exit.OK : Exit.UNRESOLVED;
     }
 
-    private String statement() {
-        try {
-            return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(Input.file(file))).toString();
-        } catch (CharacterCodingException e) {
-            throw new CliFailure(Exit.USAGE, file + " is not UTF-8 text", "convert it first, e.g. iconv -f windows-1252 -t utf-8");
-        }
-    }
-
-    private void show(JsonNode report) {
+    private void print(JsonNode report) {
         List<List<String>> rows = new ArrayList<>();
-        for (JsonNode item : report.path("items")) {
-            JsonNode line = item.path("line");
-            JsonNode effect = item.path("effect");
-            String id = text(effect, "effect_id");
-            String done = text(item, "action").equals("none") ? "" : item.path("done").asBoolean(false)
-                    ? "done: " + text(item, "action")
-                    : (report.path("applied").asBoolean(false) ? (text(item, "code").isEmpty() ? "proposed" : "refused: " + text(item, "code")) : "would " + text(item, "action"));
-            rows.add(List.of(
-                    text(line, "number"), text(item, "verdict"), text(line, "reference"), text(line, "transaction"),
-                    (text(line, "amount") + " " + text(line, "currency")).strip(),
-                    text(effect, "state").equals("unknown") ? id.substring(0, SHORT_ID) : id, done, text(item, "why")));
-        }
-        terminal.table(List.of("LINE", "VERDICT", "REFERENCE", "TRANSACTION", "AMOUNT", "EFFECT", "ACTION", "WHY"), rows);
+        report.path("rows").forEach(row -> rows.add(List.of(
+                text(row, "line"), text(row, "kind"), text(row, "key"), text(row, "provider_receipt_id"), text(row, "amount"),
+                text(row, "ledger_amount"), text(row, "effect_id"), text(row, "action"), text(row, "why"))));
+        terminal.table(List.of("LINE", "KIND", "KEY", "PROVIDER ID", "AMOUNT", "LEDGER", "EFFECT", "ACTION", "WHY"), rows);
         List<String> counts = new ArrayList<>();
         report.path("counts").properties().forEach(count -> {
-            if (count.getValue().asInt(0) > 0 || count.getKey().equals("lines")) {
-                counts.add(count.getValue().asString("") + " " + count.getKey().replace('_', ' '));
+            if (count.getValue().asInt() > 0) {
+                counts.add(count.getValue().asString() + " " + count.getKey());
             }
         });
-        terminal.line(String.join(", ", counts));
-        if (!report.path("applied").asBoolean(false) && report.path("counts").path("to_do").asInt(0) > 0) {
-            terminal.line("nothing was written: --apply");
+        terminal.line(report.path("lines").asString() + " lines: " + String.join(", ", counts));
+        if (!report.path("applied").asBoolean()) {
+            terminal.line("nothing was written; --apply decides what can be decided");
         }
     }
 }

@@ -51,7 +51,7 @@ final class Operator {
         if (!cases.isEmpty()) {
             Path statement = statement();
             show.note("  Acme Bank cannot be asked; its statement of the day: " + statement.getFileName());
-            fromStatement(cases, statement);
+            cases.forEach(one -> fromStatement(one, statement));
         }
     }
 
@@ -77,33 +77,29 @@ final class Operator {
         }
     }
 
-    /** The statement is imported as it came: what it proves is decided, and nothing else. */
-    private void fromStatement(List<JsonNode> cases, Path statement) {
-        String text = read(statement);
-        text.lines().skip(1).forEach(line -> show.note("  " + line));
-        String bank = WaybillAct.text(cases.getFirst(), "destination");
-        String destination = bank.substring(bank.indexOf(' ') + 1);
-        command("effects import-statement " + statement.getFileName() + " --dest " + destination + " --match label:order --apply");
-        ObjectNode body = Json.NODES.objectNode().put("destination", destination).put("match", "label:order").put("apply", true).put("text", text);
-        JsonNode report = api.post(EFFECTS + "statement", body);
-        for (JsonNode file : cases) {
-            String id = WaybillAct.text(file, "effect_id");
-            List<JsonNode> decided = new ArrayList<>();
-            for (JsonNode item : report.path("items")) {
-                if (WaybillAct.text(item.path("effect"), "effect_id").equals(id) && item.path("done").asBoolean(false)) {
-                    decided.add(item.path("line"));
-                }
-            }
-            if (decided.size() != 1) {
-                throw new IllegalStateException("the statement decides " + id + " " + decided.size() + " times, expected once");
-            }
-            decided(file, decided.getFirst());
+    private static List<String> lines(Path statement) {
+        try {
+            return Files.readAllLines(statement);
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot read " + statement, e);
         }
     }
 
-    private void decided(JsonNode file, JsonNode line) {
+    private void fromStatement(JsonNode file, Path statement) {
+        String id = WaybillAct.text(file, "effect_id");
         String order = file.path("labels").path("order").asString("");
-        String transaction = WaybillAct.text(line, "transaction");
+        command("effects show " + id.substring(0, 8));
+        List<String> found = lines(statement).stream().filter(line -> List.of(line.split(",")).contains(order)).toList();
+        if (found.size() != 1) {
+            throw new IllegalStateException("the statement has " + found.size() + " lines for " + order + ", expected one");
+        }
+        String transaction = found.getFirst().split(",")[1];
+        String note = "Acme Bank's statement: " + found.getFirst();
+        show.note("  " + found.getFirst());
+        command("effects resolve " + id.substring(0, 8) + " --committed --provider-id " + transaction + " --note \"" + note + "\"");
+        ObjectNode body = Json.NODES.objectNode().put("state", "committed").put("provider_receipt_id", transaction);
+        body.putObject("evidence").put("note", note);
+        JsonNode resolved = api.post(EFFECTS + id + "/resolve", body);
         String run = WaybillAct.text(file, "instance_id");
         JsonNode ended = WaybillAct.settled(api, run, order);
         var receipts = WaybillAct.receipts(api, run);
@@ -112,18 +108,9 @@ final class Operator {
         show.step(order + "  " + transaction + " is on the statement   charge " + show.state(WaybillAct.text(charge, "state")) + " "
                 + WaybillAct.text(charge, "provider_receipt_id") + "   label " + show.state(WaybillAct.text(ship, "state")) + " "
                 + WaybillAct.text(ship, "provider_receipt_id") + "   " + WaybillAct.runState(ended));
-        ObjectNode kept = resolutions.addObject().put("order", order).put("effect_id", WaybillAct.text(file, "effect_id"));
-        kept.put("block", WaybillAct.text(file, "block_id"));
-        kept.set("line", line);
-        kept.set("receipt", charge.path("state"));
+        ObjectNode kept = resolutions.addObject().put("order", order).put("effect_id", id).put("block", WaybillAct.text(file, "block_id"));
+        kept.setAll(body);
+        kept.set("receipt", resolved.path("state"));
         kept.set("run", ended.path("state"));
-    }
-
-    private static String read(Path statement) {
-        try {
-            return Files.readString(statement);
-        } catch (IOException e) {
-            throw new UncheckedIOException("cannot read " + statement, e);
-        }
     }
 }

@@ -45,12 +45,11 @@ class ServerTest {
         boolean whole = tests == Arrays.stream(ServerTest.class.getDeclaredMethods()).filter(m -> m.isAnnotationPresent(Test.class)).count();
         TreeSet<String> unseen = new TreeSet<>(lab.server.api().endpoints().stream().map(Endpoint::operationId).toList());
         unseen.removeAll(lab.answered());
+        unseen.removeAll(DeskTest.OPERATIONS);
         lab.close();
         if (whole) {
-            // The two paths of the output are one route; the CLI tests use the other. StatementTest, DeskTest and FourEyesTest hold the desk's to the same.
-            assertThat(unseen).as("operations that no test saw succeed").isSubsetOf(
-                    "supplyEffectOutput", "importStatement", "attachEvidence", "getEvidenceFile", "approveProposal", "rejectProposal",
-                    "exportEffect", "getSigningKey");
+            // The two paths of the output are one route; the CLI tests use the other. DeskTest sees its own.
+            assertThat(unseen).as("operations that no test saw succeed").isSubsetOf("supplyEffectOutput");
         }
     }
 

@@ -1,11 +1,11 @@
 package dev.waybill.server.api;
 
 import dev.waybill.model.WaybillException;
-import dev.waybill.operate.CaseSigner;
 import dev.waybill.operate.Effects;
 import dev.waybill.operate.HeldDestinations;
 import dev.waybill.operate.Runs;
 import dev.waybill.operate.Sequences;
+import dev.waybill.store.DeskStore;
 import dev.waybill.store.Durability;
 import dev.waybill.store.Queries;
 import java.lang.reflect.Proxy;
@@ -18,7 +18,8 @@ final class StubBackend {
 
     static Backend empty() {
         return new Backend(
-                stub(Sequences.class), stub(Runs.class), stub(Effects.class), new CaseSigner(CaseSigner::generate), stub(HeldDestinations.class), stub(Queries.class), "stub",
+                stub(Sequences.class), stub(Runs.class), stub(Effects.class), stub(HeldDestinations.class), stub(Queries.class),
+                stub(DeskStore.class), "stub",
                 new Durability(List.of(), List.of()), () -> true, _ -> {});
     }
 

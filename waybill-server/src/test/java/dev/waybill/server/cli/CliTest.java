@@ -151,62 +151,6 @@ class CliTest {
     }
 
     @Test
-    void aStatementIsShownFirstAndAppliedWhenAskedTo() throws IOException {
-        lab.provider.script(Rule.on("POST", "/charges").then(Behaviour.applyThenDrop()));
-        lab.sequence("cli-bank", charge(""));
-        String run = lab.start("cli-bank", "{'order':'C-77'}");
-        lab.await(run, "waiting");
-        String statement = file("statement.csv", "Buchung,Zweck,Betrag\ntr_77,C-77,5.00\ntr_78,C-none,6\n");
-        String[] command = {
-            "effects", "import-statement", statement, "--dest", lab.provider.url("/charges"), "--match", "label:order", "--map",
-            "reference=Zweck,amount=Betrag,transaction=Buchung"
-        };
-        Ran dry = waybill(command);
-        assertThat(dry.exit()).as(dry.err()).isZero();
-        assertThat(dry.out()).contains("would commit").contains("orphan").contains("2 lines, 1 matched, 1 orphan").contains("nothing was written: --apply");
-        List<String> apply = new ArrayList<>(List.of(command));
-        apply.add("--apply");
-        assertThat(waybill(apply.toArray(String[]::new)).out()).contains("done: commit").contains("1 done");
-        lab.await(run, "completed");
-        apply.addAll(List.of("-o", "json"));
-        assertThat(Json.parse(waybill(apply.toArray(String[]::new)).out()).path("counts").path("done").asInt()).isZero();
-        command[8] = "betrag=Betrag";
-        assertThat(waybill(command).err()).contains("UNKNOWN_FIELD").contains("/map/betrag");
-    }
-
-    @Test
-    void aFileIsAttachedWrittenOutAgainAndProvesTheCommit() throws IOException {
-        lab.provider.script(Rule.on("POST", "/charges").then(Behaviour.applyThenDrop()));
-        lab.sequence("cli-proof", charge(""));
-        String run = lab.start("cli-proof", "{'order':'C-88'}");
-        lab.await(run, "waiting");
-        String id = lab.effectOf(run).path("effect_id").asString();
-        String scan = file("scan.txt", "booked as 4711");
-        JsonNode kept = Json.parse(waybill("effects", "attach", id, "--file", scan, "--note", "from the bank", "-o", "json").out()).path("evidence").get(0);
-        String sha256 = kept.path("body").path("sha256").asString();
-        assertThat(waybill("effects", "show", id).out()).contains(sha256).contains("scan.txt");
-        Path back = directory.resolve("back.txt");
-        assertThat(waybill("effects", "evidence", id, sha256, "--to", back.toString()).exit()).isZero();
-        assertThat(back).hasContent("booked as 4711");
-        assertThat(waybill("effects", "evidence", id, sha256, "--to", back.toString()).exit()).isEqualTo(2);
-        assertThat(waybill("effects", "evidence", id, "00", "--to", directory.resolve("none").toString()).exit()).isEqualTo(3);
-        assertThat(waybill("effects", "resolve", id, "--committed", "--note", "as the file says", "--evidence-file", scan).out()).contains("committed");
-        lab.await(run, "completed");
-
-        Path export = directory.resolve("case.json");
-        assertThat(waybill("effects", "export", id, "--to", export.toString()).out()).contains("signed by the key ");
-        String key = lab.get("/api/v1/signing-key").json().path("public_key").asString();
-        assertThat(bare("effects", "verify-export", export.toString(), "--public-key", key))
-                .satisfies(ran -> assertThat(ran.out()).contains("committed").contains("the expected one"))
-                .extracting(Ran::exit)
-                .isEqualTo(0);
-        assertThat(bare("effects", "verify-export", file("other.json", Files.readString(export).replace("as the file says", "as the file sayz"))))
-                .satisfies(ran -> assertThat(ran.err()).contains("NOT what was signed"))
-                .extracting(Ran::exit)
-                .isEqualTo(1);
-    }
-
-    @Test
     void theProviderIsAskedByCommandAndTheRunGoesOn() {
         lab.provider.script(Rule.on("POST", "/charges").then(Behaviour.applyThenDrop()), Rule.on("GET", "/charges").then(Behaviour.answer(500)));
         lab.sequence("cli-verify", charge(",'on_unknown':['verify','wait']").replace("'effect':{", "'effect':{'verify':{'every':'1h','params':{'url':'"
@@ -296,5 +240,42 @@ class CliTest {
         assertThat(Terminal.age(120)).isEqualTo("2 min");
         assertThat(Terminal.age(7_200)).isEqualTo("2 h");
         assertThat(Terminal.age(200_000)).isEqualTo("2 d");
+    }
+
+    @Test
+    void anUnknownEffectIsProvenByAFileExportedAndCheckedAndAStatementAgreesAfterwards() throws IOException {
+        lab.provider.script(Rule.on("POST", "/charges").thenAlways(Behaviour.applyThenDrop()));
+        lab.sequence("cli-desk", charge(""));
+        String run = lab.start("cli-desk", "{'order':'D-1'}");
+        lab.await(run, "waiting");
+        String id = lab.effectOf(run).path("effect_id").asString();
+        String record = file("their-record.txt", "ch_77 succeeded");
+        String saved = directory.resolve("saved").toString();
+
+        assertThat(waybill("effects", "attach", id, "--note", "their support confirms").exit()).isZero();
+        assertThat(waybill("effects", "attach", id).err()).contains("EVIDENCE_REQUIRED");
+        assertThat(waybill("effects", "resolve", id, "--committed", "--note", "seen").exit()).isEqualTo(1);
+        assertThat(waybill("effects", "resolve", id, "--committed", "--note", "seen", "--provider-id", "ch_77", "--evidence-file", record).exit()).isZero();
+        assertThat(waybill("effects", "evidence", id).out()).contains("note", "resolution", "file");
+        assertThat(waybill("effects", "evidence", id, "--get", "3", "--save", saved).exit()).isZero();
+        assertThat(Path.of(saved)).hasContent("ch_77 succeeded");
+        assertThat(waybill("effects", "proposals").exit()).isZero();
+        assertThat(waybill("effects", "approve", id).exit()).isEqualTo(3);
+
+        String exported = directory.resolve("case.json").toString();
+        assertThat(waybill("effects", "export", id, "--save", exported).exit()).isZero();
+        String key = file("key.txt", lab.get("/api/v1/signing-key").json().path("public_key").asString() + "\n");
+        assertThat(bare("effects", "verify-export", exported, "--public-key", key).out()).contains("unchanged");
+        String changed = file("changed.json", Files.readString(Path.of(exported)).replace("their support confirms", "nobody confirms"));
+        assertThat(bare("effects", "verify-export", changed, "--public-key", key)).satisfies(ran -> {
+            assertThat(ran.exit()).isEqualTo(1);
+            assertThat(ran.err()).contains("was changed");
+        });
+
+        String statement = file("april.csv", "Charge\nch_77\n");
+        Ran agrees = waybill("effects", "import-statement", statement, "--dest", lab.provider.url("/charges"), "--map", "id=Charge");
+        assertThat(agrees.out()).contains("settled").contains("nothing was written");
+        String orphan = file("may.csv", "Charge\nch_78\n");
+        assertThat(waybill("effects", "import-statement", orphan, "--dest", lab.provider.url("/charges"), "--map", "id=Charge").exit()).isEqualTo(5);
     }
 }
