@@ -51,7 +51,7 @@ final class Operator {
         if (!cases.isEmpty()) {
             Path statement = statement();
             show.note("  Acme Bank cannot be asked; its statement of the day: " + statement.getFileName());
-            cases.forEach(one -> fromStatement(one, statement));
+            fromStatement(cases, statement);
         }
     }
 
@@ -77,40 +77,60 @@ final class Operator {
         }
     }
 
-    private static List<String> lines(Path statement) {
-        try {
-            return Files.readAllLines(statement);
-        } catch (IOException e) {
-            throw new UncheckedIOException("cannot read " + statement, e);
+    /** The statement is imported as it came: what it proves is decided, and nothing else. */
+    private void fromStatement(List<JsonNode> cases, Path statement) {
+        String content = read(statement);
+        content.lines().skip(1).forEach(line -> show.note("  " + line));
+        String bank = WaybillAct.text(cases.getFirst(), "destination");
+        String destination = bank.substring(bank.indexOf(' ') + 1);
+        command("effects import-statement " + statement.getFileName() + " --dest " + destination
+                + " --match label:order --map key=reference,id=transaction --apply");
+        ObjectNode body = Json.NODES
+                .objectNode()
+                .put("name", statement.getFileName().toString())
+                .put("destination", destination)
+                .put("content", content)
+                .put("match_label", "order")
+                .put("apply", true);
+        body.putObject("columns").put("key", "reference").put("id", "transaction");
+        JsonNode report = api.post(EFFECTS + "import-statement", body);
+        for (JsonNode file : cases) {
+            String id = WaybillAct.text(file, "effect_id");
+            List<JsonNode> decided = new ArrayList<>();
+            for (JsonNode row : report.path("rows")) {
+                if (WaybillAct.text(row, "effect_id").equals(id) && WaybillAct.text(row, "action").equals("committed")) {
+                    decided.add(row);
+                }
+            }
+            if (decided.size() != 1) {
+                throw new IllegalStateException("the statement decides " + id + " " + decided.size() + " times, expected once: " + Json.write(report));
+            }
+            decided(file, decided.getFirst());
         }
     }
 
-    private void fromStatement(JsonNode file, Path statement) {
-        String id = WaybillAct.text(file, "effect_id");
+    private void decided(JsonNode file, JsonNode row) {
         String order = file.path("labels").path("order").asString("");
-        command("effects show " + id.substring(0, 8));
-        List<String> found = lines(statement).stream().filter(line -> List.of(line.split(",")).contains(order)).toList();
-        if (found.size() != 1) {
-            throw new IllegalStateException("the statement has " + found.size() + " lines for " + order + ", expected one");
-        }
-        String transaction = found.getFirst().split(",")[1];
-        String note = "Acme Bank's statement: " + found.getFirst();
-        show.note("  " + found.getFirst());
-        command("effects resolve " + id.substring(0, 8) + " --committed --provider-id " + transaction + " --note \"" + note + "\"");
-        ObjectNode body = Json.NODES.objectNode().put("state", "committed").put("provider_receipt_id", transaction);
-        body.putObject("evidence").put("note", note);
-        JsonNode resolved = api.post(EFFECTS + id + "/resolve", body);
         String run = WaybillAct.text(file, "instance_id");
         JsonNode ended = WaybillAct.settled(api, run, order);
         var receipts = WaybillAct.receipts(api, run);
         JsonNode charge = receipts.getOrDefault("charge", Json.NODES.missingNode());
         JsonNode ship = receipts.getOrDefault("ship", Json.NODES.missingNode());
-        show.step(order + "  " + transaction + " is on the statement   charge " + show.state(WaybillAct.text(charge, "state")) + " "
-                + WaybillAct.text(charge, "provider_receipt_id") + "   label " + show.state(WaybillAct.text(ship, "state")) + " "
+        show.step(order + "  " + WaybillAct.text(row, "provider_receipt_id") + " is on the statement   charge " + show.state(WaybillAct.text(charge, "state"))
+                + " " + WaybillAct.text(charge, "provider_receipt_id") + "   label " + show.state(WaybillAct.text(ship, "state")) + " "
                 + WaybillAct.text(ship, "provider_receipt_id") + "   " + WaybillAct.runState(ended));
-        ObjectNode kept = resolutions.addObject().put("order", order).put("effect_id", id).put("block", WaybillAct.text(file, "block_id"));
-        kept.setAll(body);
-        kept.set("receipt", resolved.path("state"));
+        ObjectNode kept = resolutions.addObject().put("order", order).put("effect_id", WaybillAct.text(file, "effect_id"));
+        kept.put("block", WaybillAct.text(file, "block_id"));
+        kept.set("statement", row);
+        kept.set("receipt", charge.path("state"));
         kept.set("run", ended.path("state"));
+    }
+
+    private static String read(Path statement) {
+        try {
+            return Files.readString(statement);
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot read " + statement, e);
+        }
     }
 }

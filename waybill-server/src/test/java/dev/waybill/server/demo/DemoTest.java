@@ -95,6 +95,7 @@ class DemoTest {
                 .contains("is on the statement   charge committed tr_01   label committed")
                 .contains("order-C  its verifier asked Acme Pay until nothing could arrive any more: not there, sent once more   charge committed")
                 .contains("$ ./waybill effects list --state unknown")
+                .containsPattern("\\$ \\./waybill effects import-statement acme-bank-statement\\.csv --dest http://\\S+/transfers --match label:order")
                 .contains("order-E  charge  not_applied: 402 card_declined")
                 .contains("retry        1 (1)       2 (2)       1 (2)       2 (2)       0 (1)       B, D charged twice")
                 .contains("retry + key  1 (1)       1 (2)       1 (2)       2 (2)       0 (1)       D charged twice")
