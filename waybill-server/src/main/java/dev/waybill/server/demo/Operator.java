@@ -51,7 +51,7 @@ final class Operator {
         if (!cases.isEmpty()) {
             Path statement = statement();
             show.note("  Acme Bank cannot be asked; its statement of the day: " + statement.getFileName());
-            fromStatement(cases, statement);
+            importStatement(cases, statement);
         }
     }
 
@@ -77,53 +77,25 @@ final class Operator {
         }
     }
 
-    /** The statement is imported as it came: what it proves is decided, and nothing else. */
-    private void fromStatement(List<JsonNode> cases, Path statement) {
-        String content = read(statement);
-        content.lines().skip(1).forEach(line -> show.note("  " + line));
-        String bank = WaybillAct.text(cases.getFirst(), "destination");
-        String destination = bank.substring(bank.indexOf(' ') + 1);
-        command("effects import-statement " + statement.getFileName() + " --dest " + destination
-                + " --match label:order --map key=reference,id=transaction --apply");
+    /** The three-way match decides: the unknown transfer that the bank's line proves is committed, with that line as evidence. */
+    private void importStatement(List<JsonNode> cases, Path statement) {
+        for (JsonNode file : cases) {
+            command("effects show " + WaybillAct.text(file, "effect_id").substring(0, 8));
+        }
+        String destination = WaybillAct.text(cases.getFirst(), "destination");
+        command("effects import-statement " + statement.getFileName() + " --dest " + destination + " --map key=reference,id=transaction --apply");
         ObjectNode body = Json.NODES
                 .objectNode()
-                .put("name", statement.getFileName().toString())
+                .put("name", String.valueOf(statement.getFileName()))
                 .put("destination", destination)
-                .put("content", content)
-                .put("match_label", "order")
+                .put("content", read(statement))
                 .put("apply", true);
-        body.putObject("columns").put("key", "reference").put("id", "transaction");
-        JsonNode report = api.post(EFFECTS + "import-statement", body);
-        for (JsonNode file : cases) {
-            String id = WaybillAct.text(file, "effect_id");
-            List<JsonNode> decided = new ArrayList<>();
-            for (JsonNode row : report.path("rows")) {
-                if (WaybillAct.text(row, "effect_id").equals(id) && WaybillAct.text(row, "action").equals("committed")) {
-                    decided.add(row);
-                }
-            }
-            if (decided.size() != 1) {
-                throw new IllegalStateException("the statement decides " + id + " " + decided.size() + " times, expected once: " + Json.write(report));
-            }
-            decided(file, decided.getFirst());
+        body.putObject("columns").put("key", "reference").put("id", "transaction").put("amount", "amount").put("currency", "currency");
+        for (JsonNode row : api.post(EFFECTS + "import-statement", body).path("rows")) {
+            show.note("  " + WaybillAct.text(row, "key") + "  " + WaybillAct.text(row, "provider_receipt_id") + "  " + WaybillAct.text(row, "amount") + "  "
+                    + show.good(WaybillAct.text(row, "kind")) + "  " + WaybillAct.text(row, "action"));
         }
-    }
-
-    private void decided(JsonNode file, JsonNode row) {
-        String order = file.path("labels").path("order").asString("");
-        String run = WaybillAct.text(file, "instance_id");
-        JsonNode ended = WaybillAct.settled(api, run, order);
-        var receipts = WaybillAct.receipts(api, run);
-        JsonNode charge = receipts.getOrDefault("charge", Json.NODES.missingNode());
-        JsonNode ship = receipts.getOrDefault("ship", Json.NODES.missingNode());
-        show.step(order + "  " + WaybillAct.text(row, "provider_receipt_id") + " is on the statement   charge " + show.state(WaybillAct.text(charge, "state"))
-                + " " + WaybillAct.text(charge, "provider_receipt_id") + "   label " + show.state(WaybillAct.text(ship, "state")) + " "
-                + WaybillAct.text(ship, "provider_receipt_id") + "   " + WaybillAct.runState(ended));
-        ObjectNode kept = resolutions.addObject().put("order", order).put("effect_id", WaybillAct.text(file, "effect_id"));
-        kept.put("block", WaybillAct.text(file, "block_id"));
-        kept.set("statement", row);
-        kept.set("receipt", charge.path("state"));
-        kept.set("run", ended.path("state"));
+        cases.forEach(this::ended);
     }
 
     private static String read(Path statement) {
@@ -132,5 +104,22 @@ final class Operator {
         } catch (IOException e) {
             throw new UncheckedIOException("cannot read " + statement, e);
         }
+    }
+
+    private void ended(JsonNode file) {
+        String id = WaybillAct.text(file, "effect_id");
+        String order = file.path("labels").path("order").asString("");
+        String run = WaybillAct.text(file, "instance_id");
+        JsonNode ended = WaybillAct.settled(api, run, order);
+        var receipts = WaybillAct.receipts(api, run);
+        JsonNode charge = receipts.getOrDefault("charge", Json.NODES.missingNode());
+        JsonNode ship = receipts.getOrDefault("ship", Json.NODES.missingNode());
+        show.step(order + "  on the bank's statement   charge " + show.state(WaybillAct.text(charge, "state")) + " "
+                + WaybillAct.text(charge, "provider_receipt_id") + "   label " + show.state(WaybillAct.text(ship, "state")) + " "
+                + WaybillAct.text(ship, "provider_receipt_id") + "   " + WaybillAct.runState(ended));
+        ObjectNode kept = resolutions.addObject().put("order", order).put("effect_id", id).put("block", WaybillAct.text(file, "block_id"));
+        kept.put("provider_receipt_id", WaybillAct.text(charge, "provider_receipt_id"));
+        kept.set("receipt", charge.path("state"));
+        kept.set("run", ended.path("state"));
     }
 }

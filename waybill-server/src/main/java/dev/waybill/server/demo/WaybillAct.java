@@ -44,6 +44,11 @@ final class WaybillAct implements AutoCloseable {
             ]}
             """;
 
+    /** No contract: a key without a window is what its statement calls the reference. */
+    private static final String ACME_BANK = """
+            "idempotency": {"key": "{{ data.order }}"},
+            """;
+
     private static final String ACME_PAY = """
             "idempotency": {"key": "charge-{{ data.order }}", "window": "24h"},
             "verify": {"params": {"url": "ACME/charges?key={{ key | url_encode }}"},
@@ -93,7 +98,7 @@ final class WaybillAct implements AutoCloseable {
         Child engine = startEngine(scene.killAt().point());
         show.step("engine up (pid " + engine.pid() + ")   " + server() + "      Acme Pay on :" + acme().port() + " keeps its own ledger");
         publish("order", Order.CHARGES, ACME_PAY);
-        publish("order-by-bank", Order.TRANSFERS, "");
+        publish("order-by-bank", Order.TRANSFERS, ACME_BANK);
         for (Order order : scene.orders()) {
             start(order);
             switch (order.fate()) {
