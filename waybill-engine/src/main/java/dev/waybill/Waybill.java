@@ -23,8 +23,10 @@ import dev.waybill.operate.Sequences;
 import dev.waybill.recorder.Flights;
 import dev.waybill.store.DeskStore;
 import dev.waybill.store.Durability;
+import dev.waybill.store.EscalationStore;
 import dev.waybill.store.Queries;
 import dev.waybill.store.Store;
+import dev.waybill.store.WebhookStore;
 import dev.waybill.store.postgres.PostgresStore;
 import dev.waybill.store.sqlite.SqliteConfig;
 import dev.waybill.store.sqlite.SqliteStore;
@@ -34,6 +36,7 @@ import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -126,6 +129,16 @@ public final class Waybill implements AutoCloseable {
     /** What people and the API read. */
     public Queries queries() {
         return store.queries();
+    }
+
+    /** Calls people about effects; empty where the store keeps no record of it. */
+    public Optional<EscalationStore> escalations() {
+        return store.escalations();
+    }
+
+    /** Endpoints that events are sent to; empty where the store keeps none. */
+    public Optional<WebhookStore> webhooks() {
+        return store.webhooks();
     }
 
     /** What the operators' desk keeps and looks for. */

@@ -112,6 +112,16 @@ public interface Store extends AutoCloseable {
     /** Published sequence versions. */
     SequenceStore sequences();
 
+    /** Endpoints that events are sent to; empty where a store keeps none (the one in memory). */
+    default Optional<WebhookStore> webhooks() {
+        return Optional.empty();
+    }
+
+    /** Calls people; empty where a store keeps no record of it (the one in memory). */
+    default Optional<EscalationStore> escalations() {
+        return Optional.empty();
+    }
+
     /** Destinations that are held. */
     DestinationHolds holds();
 

@@ -264,6 +264,27 @@ abstract class QuerySentences extends StoreSentences {
     }
 
     @Test
+    void anUnknownEffectIsEscalatedOnceForEachThresholdAndNotWhenItIsUnknownNoMore() {
+        Owned owned = ledger();
+        var effect = store().queries().unknownEffects().getFirst();
+        assertThat(store().queries().unknownEffects()).hasSize(1);
+        assertThat(effect.instance()).isEqualTo(owned.key());
+        org.assertj.core.api.Assumptions.assumeThat(store().escalations()).isPresent();
+        EscalationStore escalations = store().escalations().orElseThrow();
+        String before = store().queries().newestChange();
+
+        assertThat(escalations.escalate(effect, "age:PT1H", "{\"n\":1}")).isTrue();
+        assertThat(escalations.escalate(effect, "age:PT1H", "{\"n\":2}")).isFalse();
+        assertThat(escalations.escalate(effect, "age:PT2H", "{\"n\":3}")).isTrue();
+        var elsewhere = new Queries.OpenEffect(
+                effect.instance(), effect.id(), "nowhere", 0, effect.kind(), effect.destination(), effect.since(), null);
+        assertThat(escalations.escalate(elsewhere, "age:PT3H", "{}")).isFalse();
+        assertThat(store().queries().changes(TENANT, before, 10))
+                .extracting(it -> it.type() + " " + it.subject() + " " + it.payload())
+                .containsExactly("effect.escalated " + effect.id() + " {\"n\":1}", "effect.escalated " + effect.id() + " {\"n\":3}");
+    }
+
+    @Test
     void instancesAreListedNewestFirstAndFiltered() {
         UUID node = lab().node();
         InstanceKey billing = nextKey();

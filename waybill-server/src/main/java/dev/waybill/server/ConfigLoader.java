@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.util.UUID;
 import java.util.regex.Matcher;
@@ -42,7 +43,7 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
 public final class ConfigLoader {
     private static final List<String> SETTINGS = List.of(
             "host", "port", "store", "insecure", "node_dir", "recorder_dir", "recorder_bytes", "node_name", "drain", "lease", "allow_addresses", "restored",
-            "accept_commit_loss", "pool");
+            "accept_commit_loss", "pool", "escalate_after", "escalate_amounts");
     private static final List<String> FILE_ONLY = List.of("api_keys", "secrets", "tenant_secrets", "destinations", "four_eyes");
     /** Variables that are not settings of the server: the client's, the launcher's, and those with their own handling below. */
     private static final List<String> OTHER_VARIABLES = List.of(
@@ -259,7 +260,8 @@ public final class ConfigLoader {
                 flag("accept_commit_loss"),
                 found.containsKey("pool") ? number("pool", 0, 2, 1_000) : null,
                 destinations,
-                fourEyes);
+                fourEyes,
+                escalation());
     }
 
     private ServerConfig.Recorder recorder() {
@@ -283,6 +285,32 @@ public final class ConfigLoader {
         Path base = state == null || state.isBlank() ? Path.of(home, ".local", "state") : Path.of(state);
         String database = ServerConfig.withoutPassword(store);
         return base.resolve("waybill").resolve(UUID.nameUUIDFromBytes(database.getBytes(StandardCharsets.UTF_8)).toString());
+    }
+
+    /** Ages such as {@code 1h,1d} and sums such as {@code EUR=10000,USD=5000}; {@code none} for neither. */
+    private ServerConfig.Escalation escalation() {
+        List<Duration> ages = new ArrayList<>();
+        for (String item : list("escalate_after", "1h,1d")) {
+            Duration age = parseDuration(item);
+            if (age == null || age.isNegative() || age.isZero()) {
+                throw new Invalid(where("escalate_after") + " has " + item + "; write durations such as 1h,1d, or none");
+            }
+            ages.add(age);
+        }
+        Map<String, BigDecimal> amounts = new TreeMap<>();
+        for (String item : list("escalate_amounts", "none")) {
+            Matcher matcher = Pattern.compile("([A-Za-z]{3,12})=(\\d{1,20}(?:\\.\\d{1,10})?)").matcher(item);
+            if (!matcher.matches()) {
+                throw new Invalid(where("escalate_amounts") + " has " + item + "; write CURRENCY=AMOUNT, separated by commas, or none");
+            }
+            amounts.put(matcher.group(1), new BigDecimal(matcher.group(2)));
+        }
+        return new ServerConfig.Escalation(List.copyOf(ages), Map.copyOf(amounts));
+    }
+
+    private List<String> list(String name, String otherwise) {
+        String text = text(name, otherwise).strip();
+        return text.equals("none") ? List.of() : List.of(text.split("\\s*,\\s*"));
     }
 
     private String store() {

@@ -3,6 +3,7 @@ package dev.waybill.server;
 import dev.waybill.definition.Destinations;
 import dev.waybill.json.SecretSource;
 import dev.waybill.operate.FourEyes;
+import java.math.BigDecimal;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
@@ -31,6 +32,7 @@ import org.jspecify.annotations.Nullable;
  * @param fourEyes         which decisions about effects need a second principal
  * @param pool             PostgreSQL connections for reads and outside moves; null: a restart after a kill on PostgreSQL waits for the lease
  * @param destinations     what this node knows of destinations; all nodes of one store should be told the same
+ * @param escalation       when a person is called about an unknown effect
  */
 public record ServerConfig(
         String host,
@@ -49,7 +51,8 @@ public record ServerConfig(
         boolean acceptCommitLoss,
         @Nullable Integer pool,
         Destinations destinations,
-        FourEyes fourEyes) {
+        FourEyes fourEyes,
+        Escalation escalation) {
 
     /**
      * @param folder null: beside the SQLite file, else in the node directory
@@ -57,6 +60,12 @@ public record ServerConfig(
      * @param bytes  size of the node's file
      */
     public record Recorder(@Nullable Path folder, boolean off, int bytes) {}
+
+    /**
+     * @param ages    an effect that is unknown for longer is escalated, once for each of them
+     * @param amounts by currency: a tenant's money at risk that calls for a person
+     */
+    public record Escalation(List<Duration> ages, Map<String, BigDecimal> amounts) {}
 
     /** A setting that cannot be used; the message names where it came from and what to write instead. */
     public static final class Invalid extends RuntimeException {

@@ -173,4 +173,15 @@ class ConfigLoaderTest {
     void theStoreIsShownWithoutItsPassword(String url, String shown) {
         assertThat(ServerConfig.withoutPassword(url)).isEqualTo(shown);
     }
+
+    @Test
+    void escalationIsAgesAndSumsOrNone() {
+        java.util.function.BiFunction<String, String, ServerConfig.Escalation> load = (after, amounts) -> ConfigLoader.load(
+                Map.of("insecure", List.of("true"), "escalate_after", List.of(after), "escalate_amounts", List.of(amounts)), Map.of()).escalation();
+        assertThat(load.apply("15m, 1d", "EUR=1000.50,USD=5").ages()).containsExactly(Duration.ofMinutes(15), Duration.ofDays(1));
+        assertThat(load.apply("1h", "EUR=1000.50,USD=5").amounts()).containsEntry("EUR", new java.math.BigDecimal("1000.50")).hasSize(2);
+        assertThat(load.apply("none", "none")).isEqualTo(new ServerConfig.Escalation(List.of(), Map.of()));
+        assertThatThrownBy(() -> load.apply("soon", "none")).isInstanceOf(ServerConfig.Invalid.class).hasMessageContaining("--escalate-after has soon");
+        assertThatThrownBy(() -> load.apply("1h", "EUR 5")).isInstanceOf(ServerConfig.Invalid.class).hasMessageContaining("--escalate-amounts");
+    }
 }

@@ -17,6 +17,8 @@ import dev.waybill.store.Store;
 import dev.waybill.store.StoreException;
 import dev.waybill.store.UnclearCommitException;
 import dev.waybill.store.DestinationHolds;
+import dev.waybill.store.EscalationStore;
+import dev.waybill.store.WebhookStore;
 import dev.waybill.store.jdbc.Migrations;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -47,7 +49,7 @@ import org.sqlite.SQLiteException;
  */
 public final class SqliteStore implements Store {
     private static final int APPLICATION_ID = 0x57617962; // "Wayb"
-    private static final List<String> MIGRATIONS = List.of("001_core.sql", "002_invariants.sql", "003_destinations.sql", "004_desk.sql");
+    private static final List<String> MIGRATIONS = List.of("001_core.sql", "002_invariants.sql", "003_destinations.sql", "004_desk.sql", "005_webhooks.sql", "006_queue.sql", "007_escalations.sql");
     /** The number of the newest file: files of one release may come from several hands, so numbers can have gaps. */
     private static final int SCHEMA = Integer.parseInt(MIGRATIONS.getLast().substring(0, 3));
     private static final int BUSY_MILLIS = 10_000;
@@ -66,6 +68,7 @@ public final class SqliteStore implements Store {
     private final SqliteSequences sequences;
     private final SqliteHolds holds;
     private final SqliteDesk desk;
+    private final SqliteWebhooks webhooks;
     private final AtomicLong newest = new AtomicLong();
     /** The last node that registered before we had the lock: it and all before it are dead. */
     private final AtomicLong formerNodes = new AtomicLong(-1);
@@ -119,6 +122,7 @@ public final class SqliteStore implements Store {
         this.sequences = new SqliteSequences(readers, this);
         this.holds = new SqliteHolds(readers, this);
         this.desk = new SqliteDesk(readers, this);
+        this.webhooks = new SqliteWebhooks(readers, this);
     }
 
     private RuntimeException refusal(Exception e) {
@@ -312,7 +316,7 @@ public final class SqliteStore implements Store {
         });
     }
 
-    private long now() {
+    long now() {
         return newest.accumulateAndGet(Db.micros(clock.instant()), Math::max);
     }
 
@@ -431,6 +435,34 @@ public final class SqliteStore implements Store {
     @Override
     public Queries queries() {
         return queries;
+    }
+
+    @Override
+    public Optional<WebhookStore> webhooks() {
+        return Optional.of(webhooks);
+    }
+
+    @Override
+    public Optional<EscalationStore> escalations() {
+        return Optional.of((effect, threshold, payload) -> write((db, now) -> {
+            boolean first = db.sql("""
+                            INSERT INTO effect_escalations (tenant_id, effect_id, threshold, at)
+                            SELECT tenant_id, id, ?, ? FROM effect_open
+                             WHERE tenant_id = ? AND instance_id = ? AND path = ? AND attempt = ? AND state = 'unknown'
+                                ON CONFLICT DO NOTHING""")
+                            .text(threshold).number(now).text(effect.instance().tenant()).uuid(effect.instance().id()).text(effect.path())
+                            .number(effect.attempt())
+                            .update()
+                    > 0;
+            if (first) {
+                db.sql("""
+                                INSERT INTO events (tenant_id, instance_id, type, subject, at, payload)
+                                VALUES (?, ?, 'effect.escalated', ?, ?, ?)""")
+                        .text(effect.instance().tenant()).uuid(effect.instance().id()).text(effect.id().toString()).number(now).text(payload)
+                        .update();
+            }
+            return first;
+        }));
     }
 
     @Override

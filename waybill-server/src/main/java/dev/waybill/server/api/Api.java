@@ -68,6 +68,7 @@ public final class Api implements AutoCloseable {
         all.addAll(new StatementRoutes(backend).endpoints());
         all.addAll(new DestinationRoutes(backend).endpoints());
         all.addAll(new ChangeRoutes(backend, feed).endpoints());
+        all.addAll(new WebhookRoutes(backend.webhooks()).endpoints());
         endpoints = List.copyOf(all);
         document = OpenApi.document(endpoints, schemas, version);
     }

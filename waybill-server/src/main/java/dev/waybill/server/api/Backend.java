@@ -6,6 +6,7 @@ import dev.waybill.operate.HeldDestinations;
 import dev.waybill.operate.Runs;
 import dev.waybill.operate.Sequences;
 import dev.waybill.store.DeskStore;
+import dev.waybill.server.webhook.Webhooks;
 import dev.waybill.store.Durability;
 import dev.waybill.store.Queries;
 import java.util.function.BooleanSupplier;
@@ -19,14 +20,15 @@ public record Backend(
         HeldDestinations destinations,
         Queries queries,
         DeskStore desk,
+        Webhooks webhooks,
         String store,
         Durability durability,
         BooleanSupplier ready,
         Consumer<Runnable> onChange) {
 
-    public static Backend of(Waybill engine) {
+    public static Backend of(Waybill engine, Webhooks webhooks) {
         return new Backend(
-                engine.sequences(), engine.runs(), engine.effects(), engine.destinations(), engine.queries(), engine.desk(),
+                engine.sequences(), engine.runs(), engine.effects(), engine.destinations(), engine.queries(), engine.desk(), webhooks,
                 engine.storeDescription(),
                 engine.durability(), engine::ready, engine::onChange);
     }

@@ -39,6 +39,7 @@ public final class Cli {
                 .addSubcommand(new EvidenceCommands.Reject(world))
                 .addSubcommand(new EvidenceCommands.Proposals(world)));
         line.addSubcommand(new DestinationsCommand(world));
+        line.addSubcommand(new WebhooksCommand(world));
         line.addSubcommand(new StoreCommand(world));
         line.addSubcommand(new HealthCommand(world));
         line.addSubcommand(new DemoCommand(world));

@@ -42,7 +42,7 @@ final class Operator {
             show.note(String.format(
                     Locale.ROOT, "%s  %-8s %-7s %-11s %3d s   %s%s", WaybillAct.text(effect, "effect_id").substring(0, 8),
                     effect.path("labels").path("order").asString(""), WaybillAct.text(effect, "block_id"),
-                    effect.path("labels").path("amount").asString(""), effect.path("age_seconds").asLong(0), WaybillAct.reason(effect),
+                    effect.path("labels").path("amount").asString("") + " " + effect.path("labels").path("currency").asString(""), effect.path("age_seconds").asLong(0), WaybillAct.reason(effect),
                     heals ? "   " + show.dim("its verifier is at it") : ""));
             if (!heals) {
                 cases.add(file);
@@ -83,7 +83,7 @@ final class Operator {
             command("effects show " + WaybillAct.text(file, "effect_id").substring(0, 8));
         }
         String destination = WaybillAct.text(cases.getFirst(), "destination");
-        command("effects import-statement " + statement.getFileName() + " --dest " + destination + " --map key=reference,id=transaction --apply");
+        command("effects import-statement " + statement.getFileName() + " --dest \"" + destination + "\" --map key=reference,id=transaction --apply");
         ObjectNode body = Json.NODES
                 .objectNode()
                 .put("name", String.valueOf(statement.getFileName()))

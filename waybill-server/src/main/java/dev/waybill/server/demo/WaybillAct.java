@@ -35,7 +35,7 @@ final class WaybillAct implements AutoCloseable {
                "params": {"method": "POST", "url": "ACMEPATH",
                           "body": {"order": "{{ data.order }}", "amount": "{{ data.amount }}", "currency": "{{ data.currency }}", "card": "{{ data.card }}"}},
                "effect": {"name": "payment.charge", "receipt_id": "= body.id", "settle": "1s", MORE
-                          "labels": {"order": "{{ data.order }}", "amount": "{{ data.amount }} {{ data.currency }}"}}},
+                          "labels": {"order": "{{ data.order }}", "amount": "{{ data.amount }}", "currency": "{{ data.currency }}"}}},
               {"type": "step", "id": "ship", "handler": "http_request", "timeout": "5s", "delay": "50ms",
                "params": {"method": "POST", "url": "ACME/shipments",
                           "body": {"order": "{{ data.order }}", "charge": "{{ outputs.charge.body.id | outputs.charge.provider_receipt_id }}"}},
