@@ -50,9 +50,9 @@ public record FourEyes(List<Rule> rules, Duration expiry) {
         return rules.stream().filter(rule -> rule.fits(effect)).findFirst();
     }
 
-    /** A label's value as an exact number; never by way of a double. */
+    /** A label's value as an exact number, never by way of a double; {@code 12.50 EUR} is 12.50. */
     static Optional<BigDecimal> amount(ReceiptRow receipt, String label) {
-        return label(receipt, label).flatMap(Amounts::exact);
+        return label(receipt, label).map(text -> text.replaceFirst("\\s+[A-Za-z]{3}$", "")).flatMap(Amounts::exact);
     }
 
     static Optional<String> label(ReceiptRow receipt, String label) {

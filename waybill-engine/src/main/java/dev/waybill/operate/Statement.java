@@ -28,6 +28,8 @@ public final class Statement {
      * @param amountShift places that the statement's decimal point moves to the right, for providers that count in minor units: -2
      * @param from        the statement has every effect from here, or null
      * @param to          the statement has every effect before this, or null
+     * @param matchLabel  the {@code key} role is this label's value and not the idempotency key; null = it is the key. Receipts are then
+     *                    looked for in the queue, and in the covered time
      * @param missingThen what becomes of a run whose effect is shown to be missing
      * @param apply       false: nothing is written
      */
@@ -43,7 +45,8 @@ public final class Statement {
             @Nullable Instant from,
             @Nullable Instant to,
             Then missingThen,
-            boolean apply) {}
+            boolean apply,
+            @Nullable String matchLabel) {}
 
     /** @param raw the line as it stands in the file */
     record Line(
@@ -83,7 +86,7 @@ public final class Statement {
     /**
      * @param line   its number in the file, the header being 1; null for what is missing there
      * @param state  of the receipt, or null for an orphan
-     * @param action would_commit, committed, would_abandon, abandoned, proposed, refused, or none
+     * @param action would_commit, committed, would_record, recorded, would_abandon, abandoned, proposed, refused, or none
      * @param why    one sentence, or null
      */
     public record Row(

@@ -81,13 +81,32 @@ final class StatementImport {
     /** Everything that the line's key or id names: more than one effect is ambiguous, whichever of the two named it. */
     private Map<Identity, EffectView> search(Line line) {
         Map<Identity, EffectView> found = new LinkedHashMap<>();
-        if (line.key() != null) {
+        if (line.key() != null && request.matchLabel() != null) {
+            labelled(line.key()).forEach((identity, view) -> found.put(identity, view));
+        } else if (line.key() != null) {
             collect(found, filter(false, Set.of(), line.key(), null, null, null, null));
         }
         if (line.id() != null) {
             collect(found, filter(false, Set.of(), null, line.id(), null, null, null));
         }
         return found;
+    }
+
+    /** A label is searched where an index bounds it: what waits for somebody, and the time that the statement covers. */
+    private Map<Identity, EffectView> labelled(String value) {
+        Map<Identity, EffectView> found = new LinkedHashMap<>();
+        collect(found, labelFilter(true, value, null, null));
+        if (request.from() != null && request.to() != null) {
+            collect(found, labelFilter(false, value, request.from(), request.to()));
+        }
+        String label = String.valueOf(request.matchLabel());
+        found.values().removeIf(view -> !FourEyes.label(view.receipt(), label).map(value::equals).orElse(false));
+        return found;
+    }
+
+    private EffectFilter labelFilter(boolean open, String value, @Nullable Instant from, @Nullable Instant to) {
+        return new EffectFilter(
+                tenant, open, Set.of(), null, null, null, null, null, null, null, null, null, null, null, value, from, to, null, PAGE);
     }
 
     /** Of the attempts of one effect the unknown one speaks, else the newest. */
@@ -141,8 +160,8 @@ final class StatementImport {
             case UNKNOWN -> commit(line, effect);
             case COMMITTED, VERIFIED, COMPENSATED -> settled(line, effect);
             case DISPATCHED, PREPARED, PLANNED -> row(Kind.IN_FLIGHT, line, effect, "none", "look again when it has come to something");
-            case NOT_APPLIED, ABANDONED -> row(
-                    Kind.CONTRADICTION, line, effect, "none", "the provider has what the ledger says is " + effect.state().wire());
+            case NOT_APPLIED, ABANDONED -> contradiction(
+                    line, effect, "the provider has what the ledger says is " + effect.state().wire());
         };
     }
 
@@ -155,7 +174,22 @@ final class StatementImport {
         }
         return line.id() == null || known.isEmpty() || known.contains(line.id())
                 ? row(Kind.SETTLED, line, effect, "none", null)
-                : row(Kind.CONTRADICTION, line, effect, "none", "the ledger knows it as " + String.join(", ", known));
+                : contradiction(line, effect, "the ledger knows it as " + String.join(", ", known));
+    }
+
+    /** What speaks against a settled receipt changes nothing: it is kept with the case, once, for whoever looks. */
+    private Row contradiction(Line line, EffectView effect, String why) {
+        if (!request.apply()) {
+            return row(Kind.CONTRADICTION, line, effect, "would_record", why);
+        }
+        Attachment proof = proof(line);
+        try {
+            effects.attach(
+                    tenant, effect.receipt().id(), new Evidence(note(line) + ": " + why, null, proof), actor, "statement:" + proof.sha256());
+            return row(Kind.CONTRADICTION, line, effect, "recorded", why);
+        } catch (WaybillException e) {
+            return row(Kind.CONTRADICTION, line, effect, "refused", e.code() + ": " + e.getMessage());
+        }
     }
 
     /** Null when the amounts agree, or the statement has none. */
@@ -165,12 +199,14 @@ final class StatementImport {
         }
         BigDecimal ours = FourEyes.amount(receipt, request.amountLabel()).orElse(null);
         if (ours == null) {
-            return "the receipt has no label " + request.amountLabel() + " to hold the amount against";
+            return "the receipt has no amount in a label " + request.amountLabel() + " to hold the amount against";
         }
         if (ours.compareTo(line.amount()) != 0) {
             return "the ledger says " + ours.toPlainString() + ", the statement " + line.amount().toPlainString();
         }
-        String currency = FourEyes.label(receipt, "currency").orElse(null);
+        String currency = FourEyes.label(receipt, "currency")
+                .or(() -> FourEyes.label(receipt, request.amountLabel()).filter(text -> text.matches(".*\\s[A-Za-z]{3}")).map(text -> text.substring(text.length() - 3)))
+                .orElse(null);
         return currency == null || line.currency() == null || currency.equalsIgnoreCase(line.currency())
                 ? null
                 : "the ledger says " + currency + ", the statement " + line.currency();
@@ -180,14 +216,21 @@ final class StatementImport {
         if (!request.apply()) {
             return row(Kind.MATCHED, line, effect, "would_commit", null);
         }
+        Attachment proof = proof(line);
+        Resolution resolution = new Resolution(
+                EffectState.COMMITTED, note(line), null, line.id(), null, null, actor, "statement:" + proof.sha256(), proof);
+        return resolve(Kind.MATCHED, line, effect, resolution, "committed");
+    }
+
+    private Attachment proof(Line line) {
         String suffix = request.format() == Statement.Format.CSV ? "csv" : "json";
-        Attachment proof = new Attachment(
+        return new Attachment(
                 "statement-line-" + line.number() + "." + suffix, suffix.equals("csv") ? "text/csv" : "application/json",
                 line.raw().getBytes(StandardCharsets.UTF_8));
-        String note = "line " + line.number() + " of the provider's statement " + request.name() + " (SHA-256 " + sha256 + ")";
-        Resolution resolution = new Resolution(
-                EffectState.COMMITTED, note, null, line.id(), null, null, actor, "statement:" + proof.sha256(), proof);
-        return resolve(Kind.MATCHED, line, effect, resolution, "committed");
+    }
+
+    private String note(Line line) {
+        return "line " + line.number() + " of the provider's statement " + request.name() + " (SHA-256 " + sha256 + ")";
     }
 
     private Row resolve(Kind kind, @Nullable Line line, EffectView effect, Resolution resolution, String done) {
@@ -206,6 +249,7 @@ final class StatementImport {
     private void missing(List<Row> rows) {
         for (EffectView effect : all(true, Set.of(EffectState.UNKNOWN), null, null)) {
             String unproven = unproven(effect);
+            unproven = unproven == null ? orphan(rows, effect) : unproven;
             if (unproven != null) {
                 rows.add(row(Kind.MISSING, null, effect, "none", unproven));
             } else if (!request.apply()) {
@@ -224,6 +268,17 @@ final class StatementImport {
                 rows.add(row(Kind.MISSING, null, effect, "none", "the ledger says " + effect.state().wire() + ", the statement has no line"));
             }
         }
+    }
+
+    /** A line without a receipt may be this one under a name that was cut or mistyped, unless it is about another amount; null = none may be. */
+    private @Nullable String orphan(List<Row> rows, EffectView effect) {
+        BigDecimal ours = FourEyes.amount(effect.receipt(), request.amountLabel()).orElse(null);
+        return rows.stream()
+                .filter(row -> row.kind() == Kind.ORPHAN)
+                .filter(row -> ours == null || row.amount() == null || new BigDecimal(row.amount()).compareTo(ours) == 0)
+                .findFirst()
+                .map(row -> "line " + row.line() + ", which no receipt belongs to, could be it under another name")
+                .orElse(null);
     }
 
     /** The newest attempt of each effect of the destination that no line fits. */

@@ -56,7 +56,8 @@ final class StatementRoutes {
                 time(body.path("covers"), "from"),
                 time(body.path("covers"), "to"),
                 Then.valueOf(body.path("missing_then").asString("none").toUpperCase(Locale.ROOT)),
-                body.path("apply").asBoolean(false));
+                body.path("apply").asBoolean(false),
+                body.path("match_label").asString(null));
         return Response.ok(view(effects.importStatement(call.tenant(), request, call.actor())));
     }
 

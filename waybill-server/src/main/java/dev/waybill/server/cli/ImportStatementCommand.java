@@ -48,6 +48,11 @@ final class ImportStatementCommand implements Callable<Integer> {
     @Option(names = "--amount-label", defaultValue = "amount", paramLabel = "NAME", description = "The receipts' label (amount).")
     String amountLabel = "";
 
+    @Option(
+            names = "--match", defaultValue = "key", paramLabel = "key|label:NAME",
+            description = "What the key column holds: the idempotency key (default), or the value of this label of an open receipt.")
+    String match = "";
+
     @Option(names = "--minor-units", paramLabel = "N", defaultValue = "0", description = "The statement counts in units of 10^-N.")
     int minorUnits;
 
@@ -75,6 +80,11 @@ final class ImportStatementCommand implements Callable<Integer> {
                 .put("apply", apply);
         ObjectNode mapped = body.putObject("columns");
         columns.forEach(mapped::put);
+        if (match.startsWith("label:") && match.length() > "label:".length()) {
+            body.put("match_label", match.substring("label:".length()));
+        } else if (!match.equals("key")) {
+            throw new CliFailure(Exit.USAGE, "--match is key or label:NAME");
+        }
         statuses.forEach(body.putArray("statuses")::add);
         if (covers != null) {
             String[] ends = covers.split("\\.\\.", -1);

@@ -279,6 +279,24 @@ class DeskTest {
         });
     }
 
+    @ParameterizedTest
+    @EnumSource(Database.class)
+    void aStatementThatNamesOrdersAndNoKeysIsMatchedByTheLabel(Database kind) throws IOException {
+        on(kind, "", lab -> {
+            String paid = keyed(lab, "1", "12.50 EUR");
+            String other = keyed(lab, "2", "8 EUR");
+            String twinA = keyed(lab, "3", "9 EUR");
+            String twinB = keyed(lab, "4", "9 EUR");
+            String csv = "Reference,Charge,Amount,currency\n12.50 EUR,ch_1,12.5,EUR\n8 EUR,ch_2,8,USD\n9 EUR,ch_3,9,EUR\nkey-of-none,ch_4,1,EUR\n";
+            Answer applied = imported(lab, statement(lab.provider.url("/charges"), "'match_label':'amount','apply':true,", csv), ANN);
+            assertThat(kinds(applied)).containsExactly("matched", "amount_differs", "ambiguous", "orphan");
+            assertThat(show(lab, paid).path("state").asString()).isEqualTo("committed");
+            for (String untouched : List.of(other, twinA, twinB)) {
+                assertThat(show(lab, untouched).path("state").asString()).isEqualTo("unknown");
+            }
+        });
+    }
+
     private static List<String> kinds(Answer answer) {
         return answer.json().path("rows").findValuesAsString("kind");
     }
@@ -295,8 +313,22 @@ class DeskTest {
             imported(lab, statement(destination, covers.formatted("2001-01-01T00:00:00Z"), csv), ANN);
             assertThat(show(lab, absent).path("state").asString()).isEqualTo("unknown");
             org.awaitility.Awaitility.await().until(() -> show(lab, absent).path("quiet").asBoolean());
-            Answer done = imported(lab, statement(destination, covers.formatted("2100-01-01T00:00:00Z"), csv), ANN);
-            assertThat(done.json().path("rows").get(0).path("action").asString()).as(done.text()).isEqualTo("abandoned");
+            Answer doubtful = imported(lab, statement(destination, covers.formatted("2100-01-01T00:00:00Z"), csv + "chrage-1,ch_1,7.0\n"), ANN);
+            assertThat(doubtful.json().path("rows").get(1).path("why").asString()).startsWith("line 2, which no receipt belongs to, could be it");
+            assertThat(show(lab, absent).path("state").asString()).isEqualTo("unknown");
+            Answer done = imported(lab, statement(destination, covers.formatted("2100-01-01T00:00:00Z"), csv + "other,ch_8,7.01\n"), ANN);
+            assertThat(done.json().path("rows").get(1).path("action").asString()).as(done.text()).isEqualTo("abandoned");
+            assertThat(show(lab, absent).path("state").asString()).isEqualTo("abandoned");
+
+            String late = "charge-1,ch_1,7\n";
+            assertThat(imported(lab, statement(destination, "", csv + late), ANN).json().path("rows").get(0).path("action").asString()).isEqualTo("would_record");
+            int before = show(lab, absent).path("evidence").size();
+            for (int twice = 0; twice < 2; twice++) {
+                Answer recorded = imported(lab, statement(destination, "'apply':true,", csv + late), ANN);
+                assertThat(recorded.json().path("rows").get(0).path("kind").asString()).isEqualTo("contradiction");
+                assertThat(recorded.json().path("rows").get(0).path("action").asString()).isEqualTo("recorded");
+            }
+            assertThat(show(lab, absent).path("evidence")).hasSize(before + 1);
             assertThat(show(lab, absent).path("state").asString()).isEqualTo("abandoned");
 
             imported(lab, statement(destination, "", "Reference,Charge\nx,y\n"), ANN).refused(400, "STATEMENT_INVALID");
