@@ -15,14 +15,18 @@ import dev.waybill.operate.DestinationDesk;
 import dev.waybill.operate.EffectDesk;
 import dev.waybill.operate.Effects;
 import dev.waybill.operate.HeldDestinations;
+import dev.waybill.operate.FourEyes;
 import dev.waybill.operate.RunDesk;
 import dev.waybill.operate.Runs;
 import dev.waybill.operate.SequenceCatalog;
 import dev.waybill.operate.Sequences;
 import dev.waybill.recorder.Flights;
+import dev.waybill.store.DeskStore;
 import dev.waybill.store.Durability;
+import dev.waybill.store.EscalationStore;
 import dev.waybill.store.Queries;
 import dev.waybill.store.Store;
+import dev.waybill.store.WebhookStore;
 import dev.waybill.store.postgres.PostgresStore;
 import dev.waybill.store.sqlite.SqliteConfig;
 import dev.waybill.store.sqlite.SqliteStore;
@@ -32,6 +36,7 @@ import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -67,7 +72,7 @@ public final class Waybill implements AutoCloseable {
                 builder.flights(store.description()));
         this.sequences = new SequenceCatalog(store.sequences(), ids, name -> handlers.find(name).isPresent(), builder.destinations);
         this.runs = new RunDesk(store, engine, cache, ids);
-        this.effects = new EffectDesk(store, engine, runs, ids);
+        this.effects = new EffectDesk(store, engine, runs, ids, builder.fourEyes);
         this.destinations = new DestinationDesk(store, builder.destinations);
     }
 
@@ -126,6 +131,21 @@ public final class Waybill implements AutoCloseable {
         return store.queries();
     }
 
+    /** Calls people about effects; empty where the store keeps no record of it. */
+    public Optional<EscalationStore> escalations() {
+        return store.escalations();
+    }
+
+    /** Endpoints that events are sent to; empty where the store keeps none. */
+    public Optional<WebhookStore> webhooks() {
+        return store.webhooks();
+    }
+
+    /** What the operators' desk keeps and looks for. */
+    public DeskStore desk() {
+        return store.desk();
+    }
+
     public String storeDescription() {
         return store.description();
     }
@@ -176,6 +196,7 @@ public final class Waybill implements AutoCloseable {
         private CrashPoints points = CrashPoints.NONE;
         private @Nullable HttpTransport transport;
         private InstantSource wall = InstantSource.system();
+        private FourEyes fourEyes = FourEyes.NONE;
         private RandomGenerator random = new java.security.SecureRandom();
         private int mostCommitters = Integer.MAX_VALUE;
 
@@ -215,6 +236,12 @@ public final class Waybill implements AutoCloseable {
 
         public Builder meter(Meter meter) {
             this.meter = meter;
+            return this;
+        }
+
+        /** Which decisions about effects need a second principal. */
+        public Builder fourEyes(FourEyes policy) {
+            this.fourEyes = policy;
             return this;
         }
 

@@ -33,9 +33,9 @@ final class Drained implements Property {
             Instant gone = fault.until().plus(history.settings.skew());
             for (Attempt attempt : history.attempts()) {
                 if (attempt.receipt().nodeId().equals(node.id())) {
-                    // A takeover may have been faster while the node stood still; then its own answer follows as late truth.
+                    // A takeover counts, too: only of a node that stands still beyond its lease can another take what it has in flight.
                     findings.expect(
-                            attempt.moves().stream().anyMatch(move -> !move.at().isAfter(gone) && !move.actor().equals("recovery")),
+                            attempt.moves().stream().anyMatch(move -> !move.at().isAfter(gone)),
                             Subject.of(attempt),
                             attempt + " was left in flight when node " + node.name() + " exited at " + fault.until());
                 }

@@ -39,7 +39,7 @@ final class NothingLost implements Property {
                         "signal " + call.signal() + " was acknowledged " + asked + " times and is not in the store as often");
             }
         }
-        resolutions.forEach((effect, calls) -> resolved(history, effect, calls, findings));
+        resolutions.forEach((effect, calls) -> resolved(history, effect, calls, resolutions, findings));
     }
 
     private static long happened(History history, RunKey key, String event) {
@@ -49,7 +49,8 @@ final class NothingLost implements Property {
     }
 
     /** Each acknowledged resolution has a move of its own, and there is no move by a person that nobody may have asked for. */
-    private static void resolved(History history, String effect, List<Call> calls, Findings findings) {
+    private static void resolved(
+            History history, String effect, List<Call> calls, Map<String, List<Call>> resolutions, Findings findings) {
         Attempt attempt = history.attempt(effect);
         if (attempt == null) {
             findings.expect(calls.stream().noneMatch(Call::ok), Subject.effect(effect), "a resolution was acknowledged of an effect that is not there");
@@ -63,7 +64,12 @@ final class NothingLost implements Property {
         List<String> missing = new ArrayList<>(acknowledged);
         moved.forEach(missing::remove);
         findings.expect(missing.isEmpty(), Subject.of(attempt), "resolutions to " + missing + " were acknowledged and are not in the journal");
-        long possible = calls.stream().filter(call -> !call.result().equals("fail")).count();
+        // Whoever resolves one receipt of a chain resolves the others of the effect in the same transaction.
+        long possible = history.attempts().stream()
+                .filter(other -> other.receipt().instanceId().equals(attempt.receipt().instanceId()) && other.receipt().path().equals(attempt.receipt().path()))
+                .flatMap(other -> resolutions.getOrDefault(other.receipt().id(), List.of()).stream())
+                .filter(call -> !call.result().equals("fail"))
+                .count();
         findings.expect(
                 moved.size() <= possible, Subject.of(attempt),
                 attempt + " was moved by a person to " + moved + ", but all except " + possible + " resolutions were refused");

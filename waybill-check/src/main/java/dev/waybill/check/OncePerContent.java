@@ -48,10 +48,11 @@ final class OncePerContent implements Property {
         RunStory story = history.run(key);
         JsonNode invariants = story == null ? Json.parse(null) : story.document().path("invariants");
         for (JsonNode invariant : invariants) {
-            if (invariant.path("type").asString("").equals("effect_at_most_once")
+            JsonNode rule = invariant.path("rule");
+            if (rule.path("type").asString("").equals("effect_at_most_once")
                     && invariant.path("commit_guard").asBoolean(false)
-                    && invariant.path("kind").asString("").equals(attempt.receipt().kind())) {
-                boolean tenant = invariant.path("scope").asString("execution").equals("tenant");
+                    && rule.path("kind").asString("").equals(attempt.receipt().kind())) {
+                boolean tenant = rule.path("scope").asString("execution").equals("tenant");
                 return key.tenant() + (tenant ? "" : " " + attempt.receipt().executionId());
             }
         }

@@ -371,7 +371,7 @@ final class GoodTales {
     }
 
     static Tale guarded() {
-        String once = "[{'id': 'once', 'type': 'effect_at_most_once', 'kind': 'http', 'commit_guard': true, 'scope': 'tenant'}]";
+        String once = "[{'name': 'once', 'rule': {'type': 'effect_at_most_once', 'kind': 'http', 'scope': 'tenant', 'key': 'k'}, 'commit_guard': true}]";
         Tale tale = new Tale();
         tale.starts("[" + CHARGE + "]", once, "{}", null).keyed("k1").charges("charge").completes();
         return tale.starts("[" + CHARGE + "]", once, "{}", null).keyed("k2").charges("charge").completes();

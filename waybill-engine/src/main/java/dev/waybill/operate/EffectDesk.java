@@ -13,6 +13,7 @@ import dev.waybill.model.WaybillException;
 import dev.waybill.operate.Resolution.Then;
 import dev.waybill.store.AuditRow;
 import dev.waybill.store.BlockRow;
+import dev.waybill.store.DeskStore.FoundEvidence;
 import dev.waybill.store.Event;
 import dev.waybill.store.EvidenceRow;
 import dev.waybill.store.InstanceSnapshot;
@@ -29,6 +30,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.function.Supplier;
@@ -38,7 +40,8 @@ import tools.jackson.databind.node.ObjectNode;
 
 /** The queue of effects nobody knows the outcome of, and the road back (semantics.md section 5). */
 public final class EffectDesk implements Effects {
-    private static final int MAX_NOTE = 10_000;
+    /** Rows that people added to one receipt. */
+    private static final int MAX_EVIDENCE = 100;
     private static final int MAX_RACES = 20;
     private static final Set<EffectState> BY_A_PERSON =
             Set.of(EffectState.COMMITTED, EffectState.VERIFIED, EffectState.COMPENSATED, EffectState.ABANDONED);
@@ -47,12 +50,19 @@ public final class EffectDesk implements Effects {
     private final EngineRuntime engine;
     private final RunDesk runs;
     private final Supplier<UUID> ids;
+    private final FourEyes fourEyes;
 
+    /** A desk where one person's word is enough. */
     public EffectDesk(Store store, EngineRuntime engine, RunDesk runs, Supplier<UUID> ids) {
+        this(store, engine, runs, ids, FourEyes.NONE);
+    }
+
+    public EffectDesk(Store store, EngineRuntime engine, RunDesk runs, Supplier<UUID> ids, FourEyes fourEyes) {
         this.store = store;
         this.engine = engine;
         this.runs = runs;
         this.ids = ids;
+        this.fourEyes = fourEyes;
     }
 
     @Override
@@ -141,7 +151,15 @@ public final class EffectDesk implements Effects {
             if (effect.state() != EffectState.UNKNOWN && decidedBefore(effect, resolution)) {
                 return get(tenant, receiptId.toString());
             }
-            OutsideMove move = decide(effect, run, resolution);
+            OutsideMove move = decide(effect, run, resolution, null);
+            FourEyes.Rule rule = fourEyes.ruleFor(effect).orElse(null);
+            if (rule != null) {
+                Optional<OutsideMove> proposal = propose(effect, run, resolution, rule);
+                if (proposal.isEmpty()) {
+                    return get(tenant, receiptId.toString());
+                }
+                move = proposal.get();
+            }
             OutsideAnswer answer = engine.outside(move);
             if (answer instanceof OutsideAnswer.Applied) {
                 engine.nudge(effect.instance());
@@ -149,7 +167,7 @@ public final class EffectDesk implements Effects {
             }
             // Somebody moved the run or the receipt: read again; a receipt that is no longer unknown is refused above.
         }
-        throw WaybillException.conflict("RUN_BUSY", "the run of effect " + receiptId + " keeps changing; try again", null);
+        throw busy(receiptId);
     }
 
     @Override
@@ -163,7 +181,7 @@ public final class EffectDesk implements Effects {
             if (run != null && run.inFlight(effect.receipt().path())) {
                 throw inFlight(effect);
             }
-            if (engine.verify(effect.instance(), receiptId, "operator:" + actor)) {
+            if (engine.verify(effect.instance(), receiptId, person(actor))) {
                 return get(tenant, receiptId.toString());
             }
             // The turn recorded a verdict of its own meanwhile, or something else moved: look again.
@@ -187,6 +205,11 @@ public final class EffectDesk implements Effects {
                 "waybill effects show " + effect.receipt().id());
     }
 
+    /** The API names its callers so already. */
+    private static String person(String actor) {
+        return actor.startsWith("operator:") ? actor : "operator:" + actor;
+    }
+
     /** The same key with the same decision: its answer was lost, not its effect. */
     private boolean decidedBefore(EffectView effect, Resolution r) {
         return r.idempotencyKey() != null
@@ -205,16 +228,7 @@ public final class EffectDesk implements Effects {
             throw WaybillException.badRequest(
                     "RESOLUTION_INVALID", "a person resolves to committed, verified, compensated or abandoned", "/state");
         }
-        if (r.note().isBlank() || r.note().length() > MAX_NOTE) {
-            throw new WaybillException(
-                    422, "EVIDENCE_REQUIRED", "say what you looked at: a note of 1 to " + MAX_NOTE + " characters is required", "/note",
-                    "add --note \"what the provider's record shows\"");
-        }
-        if (r.state() == EffectState.COMMITTED && (r.providerReceiptId() == null || r.providerReceiptId().isBlank())) {
-            throw new WaybillException(
-                    422, "EVIDENCE_REQUIRED", "committed needs the provider's own id of it", "/provider_receipt_id",
-                    "add --provider-id ID");
-        }
+        ProofRules.check(r);
         Then then = then(r);
         boolean fits =
                 switch (r.state()) {
@@ -236,7 +250,7 @@ public final class EffectDesk implements Effects {
         return r.state() == EffectState.COMMITTED || r.state() == EffectState.VERIFIED ? Then.CONTINUE : Then.NONE;
     }
 
-    private OutsideMove decide(EffectView effect, RunInspection run, Resolution r) {
+    private OutsideMove decide(EffectView effect, RunInspection run, Resolution r, @Nullable EvidenceRow approval) {
         ReceiptRow receipt = effect.receipt();
         InstanceSnapshot snapshot = run.snapshot();
         boolean compensates = r.state() == EffectState.COMPENSATED && effect.state().applied();
@@ -267,7 +281,7 @@ public final class EffectDesk implements Effects {
         Problem abandoned = Problem.of("EFFECT_ABANDONED", "a person wrote effect " + receipt.id() + " off: " + r.note());
         boolean fails = then == Then.FAIL;
         JournalRow row = new JournalRow(
-                receipt.path(), receipt.attempt(), n, effect.state(), r.state(), "operator:" + r.actor(), null, transition, null, "resolved",
+                receipt.path(), receipt.attempt(), n, effect.state(), r.state(), person(r.actor()), null, transition, null, "resolved",
                 r.note(), r.providerReceiptId() != null ? r.providerReceiptId() : (last == null ? null : last.providerReceiptId()),
                 then == Then.RESEND ? 0L : null, true, null, output, output == null ? OutputState.NONE : OutputState.SAVED,
                 fails ? Json.write(Problems.json(abandoned)) : null, null);
@@ -282,13 +296,18 @@ public final class EffectDesk implements Effects {
                         receipt.path(), run.nextRow(receipt.path()), BlockRow.Kind.ERROR, Json.write(Problems.json(abandoned)), null, transition,
                         null))
                 : List.of();
-        EvidenceRow evidence = new EvidenceRow(
-                receipt.path(), receipt.attempt(), "resolution", "operator:" + r.actor(), Json.write(evidence(r, then)), null, null);
+        List<EvidenceRow> evidence = new ArrayList<>(List.of(new EvidenceRow(
+                receipt.path(), receipt.attempt(), "resolution", person(r.actor()), Json.write(evidence(r, then)), null, null)));
+        if (approval != null) {
+            evidence.add(approval);
+        } else if (r.file() != null) {
+            evidence.add(new Evidence(null, null, r.file()).row(receipt, person(r.actor()), null));
+        }
         Event event = Events.effect("effect.resolved", effect.instance(), receipt, r.state().wire());
         return new OutsideMove(
-                effect.instance(), transition, snapshot.instance().wakeSeq(), Set.of(), List.of(), journal, List.of(evidence), rows, null,
+                effect.instance(), transition, snapshot.instance().wakeSeq(), Set.of(), List.of(), journal, evidence, rows, null,
                 null, wakeFrom, false, null, List.of(event),
-                new AuditRow(r.actor(), "effect.resolve", receipt.id().toString(), Json.write(evidence(r, then))),
+                new AuditRow(approval == null ? r.actor() : approval.actor(), "effect.resolve", receipt.id().toString(), Json.write(evidence(r, then))),
                 row.to() == EffectState.COMPENSATED || row.to() == EffectState.ABANDONED && then != Then.RESEND
                         ? Set.of(receipt.path())
                         : Set.of());
@@ -356,20 +375,182 @@ public final class EffectDesk implements Effects {
             evidence.put("provider_receipt_id", r.providerReceiptId());
         }
         evidence.put("then", then.name().toLowerCase(Locale.ROOT));
+        if (r.file() != null) {
+            evidence.set("file", r.file().description());
+        }
         if (r.idempotencyKey() != null) {
             evidence.put("idempotency_key", r.idempotencyKey());
         }
         return evidence;
     }
 
+    // --- two pairs of eyes -----------------------------------------------------------------------------------------------------
+
+    /**
+     * The resolution as evidence, for another principal to approve; nothing else moves.
+     *
+     * @return empty when the same request with the same key waits already
+     */
+    private Optional<OutsideMove> propose(EffectView effect, RunInspection run, Resolution r, FourEyes.Rule rule) {
+        ReceiptRow receipt = effect.receipt();
+        Instant now = run.snapshot().databaseNow();
+        Proposal waiting = Proposal.pending(effect, evidenceOf(effect), now).orElse(null);
+        if (waiting != null) {
+            if (r.idempotencyKey() != null && r.idempotencyKey().equals(waiting.body().path("idempotency_key").asString(""))) {
+                return Optional.empty();
+            }
+            throw WaybillException.conflict(
+                    "PROPOSAL_PENDING",
+                    "effect " + receipt.id() + " has a proposal by " + waiting.actor() + " that waits until " + waiting.expiresAt(),
+                    "waybill effects approve " + receipt.id() + "      (or reject it first)");
+        }
+        UUID transition = ids.get();
+        UUID id = ids.get();
+        ObjectNode body = Proposal.body(
+                id, r, evidence(r, then(r)), effect, run.chain(receipt.path()), rule.name(), now.plus(fourEyes.expiry()));
+        List<EvidenceRow> rows = new ArrayList<>();
+        if (r.file() != null) {
+            rows.add(new Evidence(null, null, r.file()).row(receipt, person(r.actor()), null));
+        }
+        rows.add(new EvidenceRow(receipt.path(), receipt.attempt(), Proposal.KIND, person(r.actor()), Json.write(body), null, null));
+        return Optional.of(note(
+                effect, run.snapshot().instance().wakeSeq(), transition, rows,
+                List.of(Events.effect("effect.proposed", effect.instance(), receipt, r.state().wire())),
+                new AuditRow(r.actor(), "effect.propose", receipt.id().toString(), Json.write(body))));
+    }
+
+    @Override
+    public EffectCase approve(String tenant, UUID receiptId, UUID proposalId, @Nullable String note, String actor) {
+        return end(tenant, receiptId, proposalId, Proposal.APPROVAL, note, actor);
+    }
+
+    @Override
+    public EffectCase reject(String tenant, UUID receiptId, UUID proposalId, String note, String actor) {
+        ProofRules.note(note, "say why");
+        return end(tenant, receiptId, proposalId, Proposal.REJECTION, note, actor);
+    }
+
+    private EffectCase end(String tenant, UUID receiptId, UUID proposalId, String how, @Nullable String note, String actor) {
+        if (note != null) {
+            ProofRules.note(note, "say something, or nothing at all");
+        }
+        for (int race = 0; race < MAX_RACES; race++) {
+            EffectView effect = store.queries().effect(tenant, receiptId).orElseThrow(() -> notFound(receiptId.toString()));
+            RunInspection run = engine.inspect(effect.instance());
+            if (run == null) {
+                throw WaybillException.conflict("RUN_GONE", "the run of effect " + receiptId + " is gone", null);
+            }
+            ReceiptRow receipt = effect.receipt();
+            List<EvidenceRow> evidence = evidenceOf(effect);
+            Proposal proposal = Proposal.of(effect, evidence, run.snapshot().databaseNow()).stream()
+                    .filter(one -> one.id().equals(proposalId))
+                    .findFirst()
+                    .orElseThrow(() -> WaybillException.notFound(
+                            "PROPOSAL_NOT_FOUND", "effect " + receiptId + " has no proposal " + proposalId));
+            boolean approves = how.equals(Proposal.APPROVAL);
+            refuseUnlessPending(proposal, approves && !proposal.sameChain(run.chain(receipt.path())));
+            if (approves && Proposal.principal(actor).equals(proposal.body().path("principal").asString())) {
+                throw new WaybillException(
+                        403, "FOUR_EYES_SAME_PRINCIPAL",
+                        "the proposal is by " + proposal.actor() + ", the same principal: another one has to approve it", null,
+                        "approve it with another person's API key");
+            }
+            ObjectNode body = Json.NODES.objectNode().put("proposal_id", proposalId.toString()).put("note", note);
+            body.put("proposed_by", proposal.actor());
+            EvidenceRow row = new EvidenceRow(receipt.path(), receipt.attempt(), how, person(actor), Json.write(body), null, null);
+            OutsideMove move = approves
+                    ? decide(effect, run, proposal.resolution(evidence), row)
+                    : note(
+                            effect, run.snapshot().instance().wakeSeq(), ids.get(), List.of(row),
+                            List.of(Events.effect("effect.proposal_rejected", effect.instance(), receipt, "rejected")),
+                            new AuditRow(actor, "effect.reject", receiptId.toString(), Json.write(body)));
+            if (engine.outside(move) instanceof OutsideAnswer.Applied) {
+                engine.nudge(effect.instance());
+                return get(tenant, receiptId.toString());
+            }
+        }
+        throw busy(receiptId);
+    }
+
+    private static void refuseUnlessPending(Proposal proposal, boolean chainMoved) {
+        String next = "waybill effects show ID";
+        if (proposal.status() == Proposal.Status.VOID || chainMoved && proposal.status() == Proposal.Status.PENDING) {
+            throw WaybillException.conflict(
+                    "PROPOSAL_VOID", "the receipt has moved since this was proposed: decide anew from what is known now", next);
+        }
+        if (proposal.status() == Proposal.Status.EXPIRED) {
+            throw WaybillException.conflict("PROPOSAL_EXPIRED", "the proposal could be approved until " + proposal.expiresAt(), next);
+        }
+        if (proposal.status() != Proposal.Status.PENDING) {
+            throw WaybillException.conflict("PROPOSAL_ENDED", "the proposal is " + proposal.status().wire() + " already", next);
+        }
+    }
+
+    @Override
+    public List<FoundEvidence> recentProposals(String tenant, int limit) {
+        return store.desk().evidenceOfKind(tenant, Proposal.KIND, limit);
+    }
+
+    @Override
+    public Statement.Report importStatement(String tenant, Statement.Request request, String actor) {
+        StatementImport.check(request);
+        return new StatementImport(this, tenant, request, actor).run();
+    }
+
+    // --- evidence --------------------------------------------------------------------------------------------------------------
+
+    @Override
+    public EffectCase attach(String tenant, UUID receiptId, Evidence added, String actor, @Nullable String idempotencyKey) {
+        ProofRules.check(added);
+        if (idempotencyKey != null) {
+            RunDesk.checkedKey(idempotencyKey);
+        }
+        for (int race = 0; race < MAX_RACES; race++) {
+            EffectView effect = store.queries().effect(tenant, receiptId).orElseThrow(() -> notFound(receiptId.toString()));
+            InstanceSnapshot snapshot = store.load(effect.instance()).orElseThrow(() -> notFound(receiptId.toString()));
+            List<EvidenceRow> known = evidenceOf(effect);
+            if (idempotencyKey != null
+                    && known.stream().anyMatch(row -> Json.parse(row.body()).path("idempotency_key").asString("").equals(idempotencyKey))) {
+                return get(tenant, receiptId.toString());
+            }
+            if (known.stream().filter(row -> row.actor().startsWith("operator:")).count() >= MAX_EVIDENCE) {
+                throw WaybillException.conflict(
+                        "EVIDENCE_FULL", "people added " + MAX_EVIDENCE + " items to this case already", "link to where the rest is kept");
+            }
+            ReceiptRow receipt = effect.receipt();
+            EvidenceRow row = added.row(receipt, person(actor), idempotencyKey);
+            OutsideMove move = note(
+                    effect, snapshot.instance().wakeSeq(), ids.get(), List.of(row), List.of(),
+                    new AuditRow(actor, "effect.evidence", receiptId.toString(), row.body()));
+            if (engine.outside(move) instanceof OutsideAnswer.Applied) {
+                return get(tenant, receiptId.toString());
+            }
+        }
+        throw busy(receiptId);
+    }
+
+    private List<EvidenceRow> evidenceOf(EffectView effect) {
+        return store.queries().evidence(effect.instance(), effect.receipt().path(), effect.receipt().attempt());
+    }
+
+    /** A move that only writes down. */
+    private static OutsideMove note(
+            EffectView effect, long wakeSeq, UUID transition, List<EvidenceRow> rows, List<Event> events, AuditRow audit) {
+        return new OutsideMove(
+                effect.instance(), transition, wakeSeq, Set.of(), List.of(), List.of(), rows, List.of(), null, null, Set.of(), false, null,
+                events, audit);
+    }
+
+    private static WaybillException busy(UUID receiptId) {
+        return WaybillException.conflict("RUN_BUSY", "the run of effect " + receiptId + " keeps changing; try again", null);
+    }
+
     // --- a lost output ---------------------------------------------------------------------------------------------------------
 
     @Override
     public EffectCase supplyOutput(String tenant, UUID receiptId, JsonNode output, String note, @Nullable String link, String actor) {
-        if (note.isBlank() || note.length() > MAX_NOTE) {
-            throw new WaybillException(
-                    422, "EVIDENCE_REQUIRED", "say where the output comes from: a note of 1 to " + MAX_NOTE + " characters", "/note", null);
-        }
+        ProofRules.note(note, "say where the output comes from");
+        ProofRules.link(link, "/evidence/link");
         for (int race = 0; race < MAX_RACES; race++) {
             EffectView effect = store.queries().effect(tenant, receiptId).orElseThrow(() -> notFound(receiptId.toString()));
             JournalRow last = effect.last();
@@ -381,7 +562,7 @@ public final class EffectDesk implements Effects {
             UUID transition = ids.get();
             // The state does not move: committed stays committed, with the output it lacked.
             JournalRow row = new JournalRow(
-                    last.path(), last.attempt(), last.n() + 1, last.to(), last.to(), "operator:" + actor, null, transition, null,
+                    last.path(), last.attempt(), last.n() + 1, last.to(), last.to(), person(actor), null, transition, null,
                     "output_supplied", note, last.providerReceiptId(), null, true, null, Json.write(output), OutputState.SAVED, null, null);
             ObjectNode body = Json.NODES.objectNode().put("note", note);
             if (link != null) {
@@ -389,7 +570,7 @@ public final class EffectDesk implements Effects {
             }
             OutsideMove move = new OutsideMove(
                     effect.instance(), transition, snapshot.instance().wakeSeq(), Set.of(), List.of(), List.of(row),
-                    List.of(new EvidenceRow(last.path(), last.attempt(), "output", "operator:" + actor, Json.write(body), null, null)), List.of(),
+                    List.of(new EvidenceRow(last.path(), last.attempt(), "output", person(actor), Json.write(body), null, null)), List.of(),
                     null, null, Set.of(InstanceState.WAITING), false, null,
                     List.of(Events.effect("effect.output_supplied", effect.instance(), effect.receipt(), "output")),
                     new AuditRow(actor, "effect.output", receiptId.toString(), Json.write(body)));

@@ -65,6 +65,16 @@ public interface Queries {
 
     record OpenDepth(String tenant, String kind, String destination, String state, long depth, Instant oldest) {}
 
+    /** Every unknown effect of every tenant, by (since, id): read from the queue, never from the receipts. */
+    List<OpenEffect> unknownEffects();
+
+    /**
+     * @param since  when it became unknown
+     * @param labels JSON object text, or null
+     */
+    record OpenEffect(
+            InstanceKey instance, UUID id, String path, int attempt, String kind, String destination, Instant since, @Nullable String labels) {}
+
     /**
      * Outbox rows after a cursor in commit order: no row that commits later sorts before one already handed out.
      *

@@ -106,8 +106,21 @@ public interface Store extends AutoCloseable {
     /** What people and the API read. Never used for a decision. */
     Queries queries();
 
+    /** What the operators' desk keeps and looks for. */
+    DeskStore desk();
+
     /** Published sequence versions. */
     SequenceStore sequences();
+
+    /** Endpoints that events are sent to; empty where a store keeps none (the one in memory). */
+    default Optional<WebhookStore> webhooks() {
+        return Optional.empty();
+    }
+
+    /** Calls people; empty where a store keeps no record of it (the one in memory). */
+    default Optional<EscalationStore> escalations() {
+        return Optional.empty();
+    }
 
     /** Destinations that are held. */
     DestinationHolds holds();

@@ -264,6 +264,27 @@ abstract class QuerySentences extends StoreSentences {
     }
 
     @Test
+    void anUnknownEffectIsEscalatedOnceForEachThresholdAndNotWhenItIsUnknownNoMore() {
+        Owned owned = ledger();
+        var effect = store().queries().unknownEffects().getFirst();
+        assertThat(store().queries().unknownEffects()).hasSize(1);
+        assertThat(effect.instance()).isEqualTo(owned.key());
+        org.assertj.core.api.Assumptions.assumeThat(store().escalations()).isPresent();
+        EscalationStore escalations = store().escalations().orElseThrow();
+        String before = store().queries().newestChange();
+
+        assertThat(escalations.escalate(effect, "age:PT1H", "{\"n\":1}")).isTrue();
+        assertThat(escalations.escalate(effect, "age:PT1H", "{\"n\":2}")).isFalse();
+        assertThat(escalations.escalate(effect, "age:PT2H", "{\"n\":3}")).isTrue();
+        var elsewhere = new Queries.OpenEffect(
+                effect.instance(), effect.id(), "nowhere", 0, effect.kind(), effect.destination(), effect.since(), null);
+        assertThat(escalations.escalate(elsewhere, "age:PT3H", "{}")).isFalse();
+        assertThat(store().queries().changes(TENANT, before, 10))
+                .extracting(it -> it.type() + " " + it.subject() + " " + it.payload())
+                .containsExactly("effect.escalated " + effect.id() + " {\"n\":1}", "effect.escalated " + effect.id() + " {\"n\":3}");
+    }
+
+    @Test
     void instancesAreListedNewestFirstAndFiltered() {
         UUID node = lab().node();
         InstanceKey billing = nextKey();
@@ -324,6 +345,32 @@ abstract class QuerySentences extends StoreSentences {
         assertThat(store().queries().blockRows(owned.key())).extracting(row -> row.path() + "/" + row.n())
                 .containsExactly("a/0", "loop/0", "loop/1");
         assertThat(store().queries().journal(nextKey(), "charge", 0)).isEmpty();
+    }
+
+    @Test
+    void proposalsAreFoundByTheirKindNewestFirstWithTheirReceiptAndWithoutBytes() {
+        Owned owned = lab().owned(lab().node()).unknown("charge");
+        for (int i = 0; i < 3; i++) {
+            applied(outside(Move.outside(owned.key()).evidence("charge", 0, "proposal", new byte[] {(byte) i})));
+            applied(outside(Move.outside(owned.key()).evidence("charge", 0, "note", null)));
+        }
+
+        List<DeskStore.FoundEvidence> found = store().desk().evidenceOfKind(TENANT, "proposal", 2);
+        assertThat(found).hasSize(2).allSatisfy(one -> {
+            assertThat(one.instance()).isEqualTo(owned.key());
+            assertThat(one.receipt()).isEqualTo(owned.load().receipts().getFirst().id());
+            assertThat(one.row().kind()).isEqualTo("proposal");
+            assertThat(one.row().bytes()).isNull();
+        });
+        assertThat(found.getFirst().row().at()).isAfterOrEqualTo(found.getLast().row().at());
+        assertThat(store().desk().evidenceOfKind("globex", "proposal", 2)).isEmpty();
+    }
+
+    @Test
+    void aValueIsKeptOnce() {
+        assertThat(store().desk().keepOnce("a-key", "first")).isEqualTo("first");
+        assertThat(store().desk().keepOnce("a-key", "second")).isEqualTo("first");
+        assertThat(store().desk().keepOnce("another", "second")).isEqualTo("second");
     }
 
     @Test

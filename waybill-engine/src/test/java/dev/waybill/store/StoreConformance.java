@@ -112,4 +112,12 @@ public abstract class StoreConformance {
             return lab;
         }
     }
+
+    @Nested
+    class Webhooks extends WebhookSentences {
+        @Override
+        StoreLab lab() {
+            return lab;
+        }
+    }
 }

@@ -1,6 +1,7 @@
 package dev.waybill.lab;
 
 import dev.waybill.lab.bench.BenchCommand;
+import dev.waybill.lab.bench.QueueBenchCommand;
 import dev.waybill.lab.mutants.MutantsCommand;
 import dev.waybill.lab.points.PointsCommand;
 import dev.waybill.lab.program.ProgramsCommand;
@@ -19,6 +20,7 @@ import picocli.CommandLine.Command;
             MutantsCommand.class,
             PointsCommand.class,
             ProgramsCommand.class,
+            QueueBenchCommand.class,
             RecorderCommand.class,
             SimCommand.class,
             TortureCommand.class

@@ -31,6 +31,11 @@ public record ApiKeys(List<Key> keys) {
         return keys.isEmpty();
     }
 
+    /** How many different names there are: two keys of one name are one principal, as in a rotation. */
+    long principals() {
+        return keys.stream().map(Key::name).distinct().count();
+    }
+
     /** The key that was presented; looks at all of them, so that the time taken tells nothing. */
     public Optional<Key> find(@Nullable String presented) {
         byte[] digest = digest(presented == null ? "" : presented).getBytes(StandardCharsets.US_ASCII);

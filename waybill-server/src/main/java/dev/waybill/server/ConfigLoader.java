@@ -4,9 +4,12 @@ import dev.waybill.EngineOptions;
 import dev.waybill.definition.Destinations;
 import dev.waybill.json.Json;
 import dev.waybill.model.WaybillException;
+import dev.waybill.model.EffectKind;
+import dev.waybill.operate.FourEyes;
 import dev.waybill.recorder.Flights;
 import dev.waybill.server.ServerConfig.Invalid;
 import java.io.IOException;
+import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -18,6 +21,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.util.UUID;
 import java.util.regex.Matcher;
@@ -39,8 +43,8 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
 public final class ConfigLoader {
     private static final List<String> SETTINGS = List.of(
             "host", "port", "store", "insecure", "node_dir", "recorder_dir", "recorder_bytes", "node_name", "drain", "lease", "allow_addresses", "restored",
-            "accept_commit_loss", "pool");
-    private static final List<String> FILE_ONLY = List.of("api_keys", "secrets", "tenant_secrets", "destinations");
+            "accept_commit_loss", "pool", "escalate_after", "escalate_amounts");
+    private static final List<String> FILE_ONLY = List.of("api_keys", "secrets", "tenant_secrets", "destinations", "four_eyes");
     /** Variables that are not settings of the server: the client's, the launcher's, and those with their own handling below. */
     private static final List<String> OTHER_VARIABLES = List.of(
             "WAYBILL_CONFIG", "WAYBILL_API_KEY", "WAYBILL_ALLOW_ADDRESS", "WAYBILL_URL", "WAYBILL_TENANT", "WAYBILL_JAVA_HOME",
@@ -55,6 +59,7 @@ public final class ConfigLoader {
     private final Map<String, Found> found = new HashMap<>();
     private final List<ApiKeys.Key> keys = new ArrayList<>();
     private final Map<String, Map<String, String>> secrets = new TreeMap<>();
+    private FourEyes fourEyes = FourEyes.NONE;
 
     private Destinations destinations = Destinations.NONE;
 
@@ -108,6 +113,7 @@ public final class ConfigLoader {
                     case "api_keys" -> readKeys(entry.getValue(), where);
                     case "destinations" -> readDestinations(entry.getValue(), where);
                     case "secrets" -> readSecrets("", entry.getValue(), where);
+                    case "four_eyes" -> fourEyes = readFourEyes(entry.getValue(), where);
                     case "tenant_secrets" -> {
                         mapping(entry.getValue(), where);
                         entry.getValue().properties().forEach(t -> readSecrets(t.getKey(), t.getValue(), where + "." + t.getKey()));
@@ -154,6 +160,56 @@ public final class ConfigLoader {
         } catch (WaybillException e) {
             throw new Invalid(where + ": " + e.getMessage());
         }
+    }
+
+    private static FourEyes readFourEyes(JsonNode node, String where) {
+        known(node, where, List.of("expiry", "rules"));
+        String text = text(node.get("expiry"), where + ".expiry", "24h");
+        Duration expiry = parseDuration(text);
+        if (expiry == null || expiry.compareTo(Duration.ofMinutes(1)) < 0 || expiry.compareTo(Duration.ofDays(30)) > 0) {
+            throw new Invalid(where + ".expiry is " + text + "; write a duration from 1m to 30d");
+        }
+        List<FourEyes.Rule> rules = new ArrayList<>();
+        if (!node.path("rules").isArray() || node.path("rules").isEmpty()) {
+            throw new Invalid(where + ".rules must be a list of {name, tenant, kind, destination, label, above}");
+        }
+        for (JsonNode rule : node.path("rules")) {
+            rules.add(readRule(rule, where + ".rules[" + rules.size() + "]"));
+        }
+        return new FourEyes(List.copyOf(rules), expiry);
+    }
+
+    private static FourEyes.Rule readRule(JsonNode rule, String at) {
+        known(rule, at, List.of("name", "tenant", "kind", "destination", "label", "above"));
+        String kind = given(rule, "kind", at);
+        if (kind != null && Arrays.stream(EffectKind.values()).noneMatch(one -> one.wire().equals(kind))) {
+            throw new Invalid(at + ".kind is " + kind + Nearest.hint(kind, Arrays.stream(EffectKind.values()).map(EffectKind::wire).toList()));
+        }
+        String above = given(rule, "above", at);
+        if (above != null && !above.matches("\\d{1,30}(\\.\\d{1,18})?")) {
+            throw new Invalid(at + ".above is " + above + "; write an amount such as \"1000.00\", in quotes");
+        }
+        String label = given(rule, "label", at);
+        if ((label == null) != (above == null)) {
+            throw new Invalid(at + " needs label and above together");
+        }
+        String name = given(rule, "name", at);
+        return new FourEyes.Rule(
+                name == null ? at.substring(at.lastIndexOf('.') + 1) : name, given(rule, "tenant", at), kind,
+                given(rule, "destination", at), label, above == null ? null : new BigDecimal(above));
+    }
+
+    private static void known(JsonNode node, String where, List<String> names) {
+        mapping(node, where);
+        for (Map.Entry<String, JsonNode> field : node.properties()) {
+            if (!names.contains(field.getKey())) {
+                throw unknown(where + "." + field.getKey(), field.getKey(), names, List.of());
+            }
+        }
+    }
+
+    private static @Nullable String given(JsonNode node, String name, String where) {
+        return node.has(name) ? text(node.get(name), where + "." + name, "") : null;
     }
 
     private void readSecrets(String tenant, JsonNode mapping, String where) {
@@ -203,7 +259,9 @@ public final class ConfigLoader {
                 flag("restored"),
                 flag("accept_commit_loss"),
                 found.containsKey("pool") ? number("pool", 0, 2, 1_000) : null,
-                destinations);
+                destinations,
+                fourEyes,
+                escalation());
     }
 
     private ServerConfig.Recorder recorder() {
@@ -227,6 +285,32 @@ public final class ConfigLoader {
         Path base = state == null || state.isBlank() ? Path.of(home, ".local", "state") : Path.of(state);
         String database = ServerConfig.withoutPassword(store);
         return base.resolve("waybill").resolve(UUID.nameUUIDFromBytes(database.getBytes(StandardCharsets.UTF_8)).toString());
+    }
+
+    /** Ages such as {@code 1h,1d} and sums such as {@code EUR=10000,USD=5000}; {@code none} for neither. */
+    private ServerConfig.Escalation escalation() {
+        List<Duration> ages = new ArrayList<>();
+        for (String item : list("escalate_after", "1h,1d")) {
+            Duration age = parseDuration(item);
+            if (age == null || age.isNegative() || age.isZero()) {
+                throw new Invalid(where("escalate_after") + " has " + item + "; write durations such as 1h,1d, or none");
+            }
+            ages.add(age);
+        }
+        Map<String, BigDecimal> amounts = new TreeMap<>();
+        for (String item : list("escalate_amounts", "none")) {
+            Matcher matcher = Pattern.compile("([A-Za-z]{3,12})=(\\d{1,20}(?:\\.\\d{1,10})?)").matcher(item);
+            if (!matcher.matches()) {
+                throw new Invalid(where("escalate_amounts") + " has " + item + "; write CURRENCY=AMOUNT, separated by commas, or none");
+            }
+            amounts.put(matcher.group(1), new BigDecimal(matcher.group(2)));
+        }
+        return new ServerConfig.Escalation(List.copyOf(ages), Map.copyOf(amounts));
+    }
+
+    private List<String> list(String name, String otherwise) {
+        String text = text(name, otherwise).strip();
+        return text.equals("none") ? List.of() : List.of(text.split("\\s*,\\s*"));
     }
 
     private String store() {

@@ -4,21 +4,31 @@ import dev.waybill.EngineOptions;
 import dev.waybill.Waybill;
 import dev.waybill.server.api.Api;
 import dev.waybill.server.api.Backend;
+import dev.waybill.server.webhook.WebhookSender;
+import dev.waybill.server.webhook.Webhooks;
 import dev.waybill.store.postgres.PostgresConfig;
 import dev.waybill.store.postgres.PostgresStore;
+import dev.waybill.transport.AddressPolicy;
+import dev.waybill.transport.HttpTransport;
+import java.security.SecureRandom;
 import java.time.InstantSource;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /** A running server: the engine, its metrics and its API. Closing drains. */
 public final class Server implements AutoCloseable {
     private final Waybill engine;
     private final Metrics metrics;
     private final Api api;
+    private final @Nullable WebhookSender sender;
+    private final @Nullable Escalator escalator;
 
-    private Server(Waybill engine, Metrics metrics, Api api) {
+    private Server(Waybill engine, Metrics metrics, Api api, @Nullable WebhookSender sender, @Nullable Escalator escalator) {
         this.engine = engine;
         this.metrics = metrics;
         this.api = api;
+        this.sender = sender;
+        this.escalator = escalator;
     }
 
     /**
@@ -33,6 +43,7 @@ public final class Server implements AutoCloseable {
                 .secrets(config.secretSource())
                 .allowAddresses(config.allowAddresses())
                 .destinations(config.destinations())
+                .fourEyes(config.fourEyes())
                 .meter(metrics);
         if (config.nodeName() != null) {
             builder.nodeName(config.nodeName());
@@ -49,11 +60,22 @@ public final class Server implements AutoCloseable {
         }
         Waybill engine = custom.apply(builder).open();
         try {
-            Backend backend = Backend.of(engine);
+            HttpTransport transport = new HttpTransport(AddressPolicy.fromConfig(config.allowAddresses(), false));
+            SecureRandom random = new SecureRandom();
+            Backend backend = Backend.of(engine, new Webhooks(engine.webhooks(), engine.queries(), transport, clock, random));
             Api api = new Api(
-                            backend, config.keys(), config.keys().none(), clock, () -> metrics.scrape(backend.queries(), backend.destinations()), version())
+                            backend, config.keys(), config.keys().none(), clock, () -> metrics.scrape(backend.queries(), backend.destinations(), engine.webhooks()), version())
                     .start(config.host(), config.port());
-            return new Server(engine, metrics, api);
+            WebhookSender sender = engine.webhooks()
+                    .map(store -> new WebhookSender(store, engine.queries(), transport, clock, random).start())
+                    .orElse(null);
+            if (sender != null) {
+                engine.onChange(sender::hint);
+            }
+            Escalator escalator = engine.escalations()
+                    .map(store -> new Escalator(engine.queries(), store, config.escalation(), clock).start())
+                    .orElse(null);
+            return new Server(engine, metrics, api, sender, escalator);
         } catch (RuntimeException e) {
             engine.close();
             metrics.close();
@@ -104,6 +126,12 @@ public final class Server implements AutoCloseable {
     @Override
     public void close() {
         try {
+            if (sender != null) {
+                sender.close();
+            }
+            if (escalator != null) {
+                escalator.close();
+            }
             api.drain();
             engine.close();
         } finally {

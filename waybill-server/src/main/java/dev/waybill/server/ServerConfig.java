@@ -2,6 +2,8 @@ package dev.waybill.server;
 
 import dev.waybill.definition.Destinations;
 import dev.waybill.json.SecretSource;
+import dev.waybill.operate.FourEyes;
+import java.math.BigDecimal;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
@@ -27,8 +29,10 @@ import org.jspecify.annotations.Nullable;
  * @param allowAddresses   exact {@code host:port} pairs that http_request may call although they are internal
  * @param restored         the database came back from a backup: unfinished runs are paused until {@code store accept}
  * @param acceptCommitLoss go on although the database may lose answered commits
+ * @param fourEyes         which decisions about effects need a second principal
  * @param pool             PostgreSQL connections for reads and outside moves; null: a restart after a kill on PostgreSQL waits for the lease
  * @param destinations     what this node knows of destinations; all nodes of one store should be told the same
+ * @param escalation       when a person is called about an unknown effect
  */
 public record ServerConfig(
         String host,
@@ -46,7 +50,9 @@ public record ServerConfig(
         boolean restored,
         boolean acceptCommitLoss,
         @Nullable Integer pool,
-        Destinations destinations) {
+        Destinations destinations,
+        FourEyes fourEyes,
+        Escalation escalation) {
 
     /**
      * @param folder null: beside the SQLite file, else in the node directory
@@ -54,6 +60,12 @@ public record ServerConfig(
      * @param bytes  size of the node's file
      */
     public record Recorder(@Nullable Path folder, boolean off, int bytes) {}
+
+    /**
+     * @param ages    an effect that is unknown for longer is escalated, once for each of them
+     * @param amounts by currency: a tenant's money at risk that calls for a person
+     */
+    public record Escalation(List<Duration> ages, Map<String, BigDecimal> amounts) {}
 
     /** A setting that cannot be used; the message names where it came from and what to write instead. */
     public static final class Invalid extends RuntimeException {
@@ -68,6 +80,9 @@ public record ServerConfig(
         if (keys.none() && !insecure) {
             throw new Invalid("no API key is configured: set WAYBILL_API_KEY or api_keys in the configuration file, "
                     + "or add --insecure to serve this machine only, without keys");
+        }
+        if (!fourEyes.rules().isEmpty() && (insecure || keys.principals() < 2)) {
+            throw new Invalid("four_eyes needs two principals: configure api_keys with two different names, and no --insecure");
         }
         if (pool != null && !store.startsWith("postgres")) {
             throw new Invalid("pool is about PostgreSQL connections, and the store is " + withoutPassword(store) + ": leave pool out");

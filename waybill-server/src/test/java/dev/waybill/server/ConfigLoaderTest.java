@@ -74,6 +74,11 @@ class ConfigLoaderTest {
         "allow_addresses: ['http://x']             | allow_addresses has http://x",
         "secrets: [a]                              | secrets must be a mapping",
         "- a                                       | must be a mapping",
+        "four_eyes: {rules: [{kind: http}]}        | four_eyes needs two principals",
+        "four_eyes: {rules: []}                    | four_eyes.rules must be a list",
+        "four_eyes: {rules: [{kind: htp}]}         | four_eyes.rules[0].kind is htp",
+        "four_eyes: {rules: [{label: amount}]}     | four_eyes.rules[0] needs label and above together",
+        "four_eyes: {rules: [{above: '1,000'}]}    | four_eyes.rules[0].above is 1,000",
         "port: 1\\nport: 2                         | is not YAML",
     })
     void aFaultInTheFileIsNamedWithItsPath(String yaml, String message) throws IOException {
@@ -167,5 +172,16 @@ class ConfigLoaderTest {
     })
     void theStoreIsShownWithoutItsPassword(String url, String shown) {
         assertThat(ServerConfig.withoutPassword(url)).isEqualTo(shown);
+    }
+
+    @Test
+    void escalationIsAgesAndSumsOrNone() {
+        java.util.function.BiFunction<String, String, ServerConfig.Escalation> load = (after, amounts) -> ConfigLoader.load(
+                Map.of("insecure", List.of("true"), "escalate_after", List.of(after), "escalate_amounts", List.of(amounts)), Map.of()).escalation();
+        assertThat(load.apply("15m, 1d", "EUR=1000.50,USD=5").ages()).containsExactly(Duration.ofMinutes(15), Duration.ofDays(1));
+        assertThat(load.apply("1h", "EUR=1000.50,USD=5").amounts()).containsEntry("EUR", new java.math.BigDecimal("1000.50")).hasSize(2);
+        assertThat(load.apply("none", "none")).isEqualTo(new ServerConfig.Escalation(List.of(), Map.of()));
+        assertThatThrownBy(() -> load.apply("soon", "none")).isInstanceOf(ServerConfig.Invalid.class).hasMessageContaining("--escalate-after has soon");
+        assertThatThrownBy(() -> load.apply("1h", "EUR 5")).isInstanceOf(ServerConfig.Invalid.class).hasMessageContaining("--escalate-amounts");
     }
 }

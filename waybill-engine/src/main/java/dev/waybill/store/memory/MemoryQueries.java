@@ -241,6 +241,18 @@ final class MemoryQueries implements Queries {
         });
     }
 
+    @Override
+    public List<OpenEffect> unknownEffects() {
+        return locked(() -> instances.values().stream()
+                .flatMap(instance -> instance.receipts.values().stream()
+                        .filter(receipt -> "unknown".equals(MemoryInstance.openAs(receipt, instance.last(receipt))))
+                        .map(receipt -> new OpenEffect(
+                                instance.start.instance(), receipt.id(), receipt.path(), receipt.attempt(), receipt.kind().wire(),
+                                receipt.destination(), since(receipt, instance.last(receipt)), receipt.labels())))
+                .sorted(Comparator.comparing(OpenEffect::since).thenComparing(it -> it.id().toString()))
+                .toList());
+    }
+
     private static OpenDepth depth(OpenKey key, long depth, Instant oldest) {
         return new OpenDepth(key.tenant(), key.kind(), key.destination(), key.state(), depth, oldest);
     }

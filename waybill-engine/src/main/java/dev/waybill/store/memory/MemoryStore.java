@@ -8,6 +8,7 @@ import dev.waybill.store.CommitAnswer;
 import dev.waybill.store.CommitAnswer.IntentAnswer;
 import dev.waybill.store.CommitAnswer.ReleaseAnswer;
 import dev.waybill.store.DestinationHolds;
+import dev.waybill.store.DeskStore;
 import dev.waybill.store.Durability;
 import dev.waybill.store.Event;
 import dev.waybill.store.InstanceSnapshot;
@@ -76,6 +77,7 @@ public final class MemoryStore implements Store {
     private final MemorySequences sequences;
     private final MemoryHolds holds;
     private final MemoryQueries queries;
+    private final MemoryDesk desk;
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private Instant newest = Instant.EPOCH;
 
@@ -94,6 +96,7 @@ public final class MemoryStore implements Store {
                 lock, this::now, (at, event) -> publish(at, List.of(event), now()),
                 (tenant, row) -> audit.add(new MemoryQueries.Audited(tenant, new Queries.AuditEntry(now(), row))));
         this.queries = new MemoryQueries(lock, instances, changes, audit, nodes);
+        this.desk = new MemoryDesk(lock, instances);
     }
 
     @Override
@@ -550,6 +553,11 @@ public final class MemoryStore implements Store {
     @Override
     public Queries queries() {
         return queries;
+    }
+
+    @Override
+    public DeskStore desk() {
+        return desk;
     }
 
     @Override

@@ -65,14 +65,20 @@ final class PgEffectSearch {
                WHERE p.tenant_id COLLATE "POSIX" = ? AND p.provider_receipt_id = ?)
             """;
 
-    /** The same word inside a bounded search: labels are looked into by the caller. */
+    /** A text without escapes holds every value of it as it is. What passes may have the label: the caller looks into it. */
+    private static final String MAY_BE_LABELLED = "(strpos(%1$s.labels, ?) > 0 OR strpos(%1$s.labels, '\\') > 0)";
+
+    /** The same word inside a bounded search; in the queue the row itself decides, and a receipt is visited only for a match. */
     private static final String BY_WORD =
             """
-            (r.id = ?::uuid OR r.idempotency_key = ? OR r.request_sha256 = ? OR r.destination_fingerprint = ? OR r.path = ?
-             OR r.labels IS NOT NULL
-             OR EXISTS (SELECT FROM receipt_journal p
-                         WHERE p.tenant_id = r.tenant_id AND p.instance_id = r.instance_id AND p.path = r.path AND p.attempt = r.attempt
-                           AND p.provider_receipt_id = ?))
+            (%1$s.id = ?::uuid OR %1$s.idempotency_key = ? OR %1$s.request_sha256 = ? OR %1$s.destination_fingerprint = ? OR %1$s.path = ?
+             OR """
+                    + MAY_BE_LABELLED
+                    + """
+
+             OR (%1$s.instance_id, %1$s.path, %1$s.attempt) IN (
+                SELECT p.instance_id, p.path, p.attempt FROM receipt_journal p
+                 WHERE p.tenant_id COLLATE "POSIX" = ? AND p.provider_receipt_id = ?))
             """;
 
     private final Connection connection;
@@ -95,20 +101,26 @@ final class PgEffectSearch {
 
     List<EffectView> run() throws SQLException {
         Place after = filter.after() == null ? null : Place.of(filter.after());
-        boolean named = filter.id() != null || filter.idempotencyKey() != null || filter.providerReceiptId() != null
-                || filter.word() != null;
-        if (filter.bounded() || named) {
+        boolean keyed = filter.openOnly() || filter.states().equals(Set.of(EffectState.UNKNOWN)) || filter.instance() != null
+                || filter.execution() != null || filter.id() != null || filter.idempotencyKey() != null
+                || filter.providerReceiptId() != null || (filter.word() != null && !filter.bounded());
+        if (keyed) {
             return pages(after, null);
         }
-        Instant newest = after == null ? databaseNow() : after.at();
+        // By time alone: what a page needs lies near its end, and a whole day would be sorted for it.
+        Instant newest = after != null ? after.at() : filter.to() != null ? filter.to() : databaseNow();
         List<EffectView> found = List.of();
         for (Duration window : WINDOWS) {
-            found = pages(after, newest.minus(window));
-            if (found.size() == filter.limit()) {
+            Instant notBefore = newest.minus(window);
+            if (filter.from() != null && !notBefore.isAfter(filter.from())) {
                 break;
             }
+            found = pages(after, notBefore);
+            if (found.size() == filter.limit()) {
+                return found;
+            }
         }
-        return found;
+        return filter.from() == null && filter.to() == null ? found : pages(after, null);
     }
 
     private Instant databaseNow() throws SQLException {
@@ -135,6 +147,19 @@ final class PgEffectSearch {
     }
 
     private List<EffectView> page(@Nullable Place after, @Nullable Instant notBefore, int size) throws SQLException {
+        Text text = text(after, notBefore, size);
+        return Sql.query(connection, text.sql, PgQueries::view, text.arguments);
+    }
+
+    /** How the database would find the first page, a line for each node of the plan. */
+    List<String> plan() throws SQLException {
+        Text text = text(null, null, filter.limit());
+        return Sql.query(connection, "EXPLAIN " + text.sql, row -> row.getString(1), text.arguments);
+    }
+
+    private record Text(String sql, @Nullable Object[] arguments) {}
+
+    private Text text(@Nullable Place after, @Nullable Instant notBefore, int size) throws SQLException {
         boolean queue = filter.openOnly() || filter.states().equals(Set.of(EffectState.UNKNOWN));
         Where where = new Where("r.tenant_id = ?", filter.tenant());
         if (queue) {
@@ -170,37 +195,35 @@ final class PgEffectSearch {
             where.and(BY_PROVIDER, filter.tenant(), filter.providerReceiptId());
         }
         if (filter.label() != null) {
-            where.and("r.labels IS NOT NULL");
+            where.and(MAY_BE_LABELLED.formatted(alias), filter.label());
         }
-        word(where);
+        word(where, alias);
         if (filter.from() != null) {
-            where.and("r.at >= ?", time(filter.from()));
+            where.and(alias + ".at >= ?", time(filter.from()));
         }
         if (filter.to() != null) {
-            where.and("r.at < ?", time(filter.to()));
+            where.and(alias + ".at < ?", time(filter.to()));
         }
         if (notBefore != null) {
-            where.and("r.at >= ?", time(notBefore));
+            where.and(alias + ".at >= ?", time(notBefore));
         }
         if (after != null) {
             where.and("(" + alias + ".at, " + alias + ".id) < (?, ?)", time(after.at()), after.id());
-            where.and("r.at <= ?", time(after.at()));
+            where.and(alias + ".at <= ?", time(after.at()));
         }
-        return Sql.query(
-                connection,
-                VIEW.formatted(queue ? QUEUE : RECEIPTS, where.sql(), "%1$s.at DESC, %1$s.id DESC".formatted(alias)),
-                PgQueries::view,
-                where.arguments(size));
+        return new Text(
+                VIEW.formatted(queue ? QUEUE : RECEIPTS, where.sql(), "%1$s.at DESC, %1$s.id DESC".formatted(alias)), where.arguments(size));
     }
 
-    private void word(Where where) {
+    private void word(Where where, String alias) {
         String word = filter.word();
         if (word == null) {
             return;
         }
         UUID id = uuidOrNull(word);
         if (filter.bounded()) {
-            where.and(BY_WORD, id, word, Rows.digest(word), Rows.digest(word), word, word);
+            where.and(
+                    BY_WORD.formatted(alias), id, word, Rows.digest(word), Rows.digest(word), word, word, filter.tenant(), word);
         } else {
             where.and(BY_NAME, filter.tenant(), id, filter.tenant(), word, filter.tenant(), word);
         }

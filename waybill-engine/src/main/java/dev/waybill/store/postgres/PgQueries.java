@@ -192,6 +192,20 @@ final class PgQueries implements Queries {
                         PgReader.instant(row, "oldest"))));
     }
 
+    @Override
+    public List<OpenEffect> unknownEffects() {
+        return reads.with("read the queue", connection -> Sql.query(
+                connection,
+                """
+                SELECT tenant_id, instance_id, id, path, attempt, kind, destination, since, labels
+                  FROM effect_open WHERE state = 'unknown' ORDER BY since, id
+                """,
+                row -> new OpenEffect(
+                        new InstanceKey(row.getString("tenant_id"), PgReader.uuid(row, "instance_id")), PgReader.uuid(row, "id"),
+                        row.getString("path"), row.getInt("attempt"), row.getString("kind"), row.getString("destination"),
+                        PgReader.instant(row, "since"), row.getString("labels"))));
+    }
+
     /** Below the oldest transaction that still runs nothing can appear any more: what is handed out is final. */
     @Override
     public List<Change> changes(@Nullable String tenant, @Nullable String after, int limit) {

@@ -5,6 +5,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import dev.waybill.model.InstanceKey;
 import dev.waybill.store.Commit;
 import dev.waybill.store.CommitAnswer;
+import dev.waybill.store.DeskStore;
 import dev.waybill.store.Durability;
 import dev.waybill.store.InstanceSnapshot;
 import dev.waybill.store.OutsideAnswer;
@@ -15,6 +16,8 @@ import dev.waybill.store.Start;
 import dev.waybill.store.StartAnswer;
 import dev.waybill.store.Store;
 import dev.waybill.store.DestinationHolds;
+import dev.waybill.store.EscalationStore;
+import dev.waybill.store.WebhookStore;
 import dev.waybill.store.jdbc.Migrations;
 import dev.waybill.store.jdbc.Sql;
 import java.sql.Connection;
@@ -47,7 +50,7 @@ public final class PostgresStore implements Store {
     private static final int STARTERS = 4;
     private static final Duration WAIT = Duration.ofSeconds(30);
     private static final Migrations MIGRATIONS = new Migrations(
-            PostgresStore.class, List.of("001_core.sql", "002_invariants.sql", "003_destinations.sql"), "LOCK TABLE waybill_migrations IN SHARE ROW EXCLUSIVE MODE");
+            PostgresStore.class, List.of("001_core.sql", "002_invariants.sql", "003_destinations.sql", "004_desk.sql", "005_webhooks.sql", "006_queue.sql", "007_escalations.sql"), "LOCK TABLE waybill_migrations IN SHARE ROW EXCLUSIVE MODE");
 
     private final String description;
     private final AutoCloseable pool;
@@ -63,6 +66,7 @@ public final class PostgresStore implements Store {
     private final Queries queries;
     private final SequenceStore sequences;
     private final PgHolds holds;
+    private final WebhookStore webhooks;
     private volatile ConnectionCheck commitConnectionCheck = receipts -> {};
 
     private PostgresStore(String description, AutoCloseable pool, Links.Source dedicated, Links.Source pooled) {
@@ -80,6 +84,7 @@ public final class PostgresStore implements Store {
         this.queries = new PgQueries(reads);
         this.sequences = new PgSequences(reads);
         this.holds = new PgHolds(reads);
+        this.webhooks = new PgWebhooks(reads);
     }
 
     /** @throws dev.waybill.model.WaybillException 400 STORE_URL_INVALID; see {@link PostgresConfig#ofStoreUrl} */
@@ -310,6 +315,35 @@ public final class PostgresStore implements Store {
     @Override
     public Queries queries() {
         return queries;
+    }
+
+    @Override
+    public Optional<WebhookStore> webhooks() {
+        return Optional.of(webhooks);
+    }
+
+    @Override
+    public Optional<EscalationStore> escalations() {
+        return Optional.of((effect, threshold, payload) -> reads.write("escalate", connection -> Sql.update(
+                        connection,
+                        """
+                        WITH told AS (
+                          INSERT INTO effect_escalations (tenant_id, effect_id, threshold)
+                          SELECT tenant_id, id, ? FROM effect_open
+                           WHERE tenant_id = ? AND instance_id = ? AND path = ? AND attempt = ? AND state = 'unknown'
+                              ON CONFLICT DO NOTHING
+                          RETURNING tenant_id, effect_id)
+                        INSERT INTO events (tenant_id, instance_id, type, subject, payload)
+                        SELECT tenant_id, ?, 'effect.escalated', effect_id::text, ? FROM told
+                        """,
+                        threshold, effect.instance().tenant(), effect.instance().id(), effect.path(), effect.attempt(),
+                        effect.instance().id(), payload)
+                > 0));
+    }
+
+    @Override
+    public DeskStore desk() {
+        return new PgDesk(reads);
     }
 
     @Override

@@ -192,9 +192,9 @@ final class Rows {
     private static void open(Db db, InstanceKey key, String path, int attempt, String state, long now) throws SQLException {
         db.sql("""
                         INSERT OR REPLACE INTO effect_open (tenant_id, instance_id, path, attempt, id, state, at, since, kind, destination,
-                               destination_fingerprint, request_sha256, claim_epoch)
+                               destination_fingerprint, request_sha256, claim_epoch, labels)
                         SELECT tenant_id, instance_id, path, attempt, id, ?, at, ?, kind, destination, destination_fingerprint,
-                               request_sha256, claim_epoch
+                               request_sha256, claim_epoch, labels
                           FROM effect_receipts
                          WHERE tenant_id = ? AND instance_id = ? AND path = ? AND attempt = ?""")
                 .text(state)

@@ -29,7 +29,12 @@ final class SqliteQueries implements Queries {
     private static final String SAYS =
             "CASE type WHEN 'text' THEN atom = ? WHEN 'null' THEN 0 WHEN 'object' THEN 0 WHEN 'array' THEN 0 ELSE %s -> fullkey = ? END";
 
-    private static final String LABELLED = "EXISTS (SELECT 1 FROM json_each(r.labels) WHERE " + SAYS.formatted("r.labels") + ")";
+    /** A text without escapes holds every value of it as it is: the cheap look comes first, 10,000 documents are not parsed for one. */
+    private static final String LABELLED =
+            """
+            ((instr(%1$s.labels, ?) > 0 OR instr(%1$s.labels, '\\') > 0)
+             AND EXISTS (SELECT 1 FROM json_each(%1$s.labels) WHERE\s"""
+                    + SAYS.formatted("%1$s.labels") + "))";
 
     private static final String BY_ID = "r.seq IN (" + Rows.SEQ_BY_ID + ")";
     private static final String BY_KEY = "r.seq IN (" + Rows.SEQ_BY_KEY + ")";
@@ -82,6 +87,11 @@ final class SqliteQueries implements Queries {
     @Override
     public List<EffectView> effects(EffectFilter filter) {
         filter.requireBounded();
+        Where where = search(filter);
+        return readers.call(db -> where.list(db, SqliteQueries::effect));
+    }
+
+    static Where search(EffectFilter filter) {
         boolean queue = filter.openOnly() || filter.states().equals(Set.of(EffectState.UNKNOWN));
         // In the queue its own indexes serve; elsewhere the instance or the time range bounds the search.
         String from = queue ? "o" : "r";
@@ -105,10 +115,12 @@ final class SqliteQueries implements Queries {
                     "coalesce(j.to_state, r.state) IN " + marks(filter.states()),
                     filter.states().stream().map(EffectState::wire).toArray());
         }
-        where.when(
-                        filter.execution(),
-                        from + ".instance_id IN (SELECT d.instance_id FROM instance_data d WHERE d.tenant_id = r.tenant_id AND d.execution_id = ?)")
-                .when(filter.block(), from + ".path = ?")
+        if (filter.execution() != null) {
+            where.and(
+                    from + ".instance_id IN (SELECT d.instance_id FROM instance_data d WHERE d.tenant_id = ? AND d.execution_id = ?)",
+                    filter.tenant(), filter.execution());
+        }
+        where.when(filter.block(), from + ".path = ?")
                 .when(filter.requestSha256(), from + ".request_sha256 = ?")
                 .when(filter.fingerprint(), from + ".destination_fingerprint = ?")
                 .when(filter.epoch(), from + ".claim_epoch = ?")
@@ -125,10 +137,10 @@ final class SqliteQueries implements Queries {
             where.and(BY_PROVIDER_ID, filter.tenant(), filter.providerReceiptId());
         }
         if (filter.label() != null) {
-            where.and(LABELLED, filter.label(), filter.label());
+            where.and(LABELLED.formatted(from), filter.label(), filter.label(), filter.label());
         }
         if (filter.word() != null) {
-            word(where, filter, filter.word());
+            word(where, filter, from, filter.word());
         }
         if (filter.after() != null) {
             int bar = filter.after().indexOf('|');
@@ -136,19 +148,25 @@ final class SqliteQueries implements Queries {
             UUID id = UUID.fromString(filter.after().substring(bar + 1));
             where.and("(%1$s.at, %1$s.id) < (?, ?)".formatted(from), at, id);
         }
-        where.end("ORDER BY %1$s.at DESC, %1$s.id DESC LIMIT ?".formatted(from), filter.limit());
-        return readers.call(db -> where.list(db, SqliteQueries::effect));
+        // An execution has few runs: they lead, and their few receipts are sorted. Reading the queue in order to find them is what the sign forbids.
+        String order = filter.execution() != null ? "+" + from : from;
+        return where.end("ORDER BY %s.at DESC, %s.id DESC LIMIT ?".formatted(order, order), filter.limit());
     }
 
-    private static void word(Where where, EffectFilter filter, String word) {
+    private static void word(Where where, EffectFilter filter, String from, String word) {
         // One list of numbers and not three conditions: then it leads the plan.
-        String names = "(r.seq IN (SELECT * FROM (" + Rows.SEQ_BY_ID + ") UNION SELECT * FROM (" + Rows.SEQ_BY_KEY
+        String named = "(SELECT * FROM (" + Rows.SEQ_BY_ID + ") UNION SELECT * FROM (" + Rows.SEQ_BY_KEY
                 + ") UNION SELECT * FROM (" + Rows.SEQ_BY_PROVIDER_ID + "))";
+        // In the queue the row itself decides; a receipt is visited only for a match.
+        String names = from.equals("r")
+                ? "(r.seq IN " + named
+                : "((o.instance_id, o.path, o.attempt) IN (SELECT n.instance_id, n.path, n.attempt FROM effect_receipts n WHERE n.seq IN "
+                        + named + ")";
         Stream<@Nullable Object> arguments =
                 Stream.of(filter.tenant(), uuid(word), filter.tenant(), word, filter.tenant(), word);
         if (filter.bounded()) {
-            names += " OR r.request_sha256 = ? OR r.destination_fingerprint = ? OR r.path = ? OR " + LABELLED;
-            arguments = Stream.concat(arguments, Collections.nCopies(5, word).stream());
+            names += " OR %1$s.request_sha256 = ? OR %1$s.destination_fingerprint = ? OR %1$s.path = ? OR ".formatted(from) + LABELLED.formatted(from);
+            arguments = Stream.concat(arguments, Collections.nCopies(6, word).stream());
         }
         where.and(names + ")", arguments.toArray());
     }
@@ -240,6 +258,16 @@ final class SqliteQueries implements Queries {
                          GROUP BY tenant_id, kind, destination, state ORDER BY tenant_id, kind, destination, state""")
                 .list(row -> new OpenDepth(
                         row.getString(1), row.getString(2), row.getString(3), row.getString(4), row.getLong(5), Db.time(row.getLong(6)))));
+    }
+
+    @Override
+    public List<OpenEffect> unknownEffects() {
+        return readers.call(db -> db.sql("""
+                        SELECT tenant_id, instance_id, id, path, attempt, kind, destination, since, labels FROM effect_open
+                         WHERE state = 'unknown' ORDER BY since, id""")
+                .list(row -> new OpenEffect(
+                        new InstanceKey(row.getString(1), Db.uuid(row, 2)), Db.uuid(row, 3), row.getString(4), row.getInt(5), row.getString(6),
+                        row.getString(7), Db.time(row.getLong(8)), row.getString(9))));
     }
 
     @Override

@@ -4,6 +4,7 @@ import dev.waybill.model.InstanceKey;
 import dev.waybill.model.WaybillException;
 import dev.waybill.store.Commit;
 import dev.waybill.store.CommitAnswer;
+import dev.waybill.store.DeskStore;
 import dev.waybill.store.Durability;
 import dev.waybill.store.InstanceSnapshot;
 import dev.waybill.store.OutsideAnswer;
@@ -16,6 +17,8 @@ import dev.waybill.store.Store;
 import dev.waybill.store.StoreException;
 import dev.waybill.store.UnclearCommitException;
 import dev.waybill.store.DestinationHolds;
+import dev.waybill.store.EscalationStore;
+import dev.waybill.store.WebhookStore;
 import dev.waybill.store.jdbc.Migrations;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -46,7 +49,9 @@ import org.sqlite.SQLiteException;
  */
 public final class SqliteStore implements Store {
     private static final int APPLICATION_ID = 0x57617962; // "Wayb"
-    private static final List<String> MIGRATIONS = List.of("001_core.sql", "002_invariants.sql", "003_destinations.sql");
+    private static final List<String> MIGRATIONS = List.of("001_core.sql", "002_invariants.sql", "003_destinations.sql", "004_desk.sql", "005_webhooks.sql", "006_queue.sql", "007_escalations.sql");
+    /** The number of the newest file: files of one release may come from several hands, so numbers can have gaps. */
+    private static final int SCHEMA = Integer.parseInt(MIGRATIONS.getLast().substring(0, 3));
     private static final int BUSY_MILLIS = 10_000;
     private static final int CACHE_KIBIBYTES = 65_536;
     /** Larger than the default: a checkpoint syncs the file, and more commits share one. */
@@ -62,6 +67,8 @@ public final class SqliteStore implements Store {
     private final SqliteQueries queries;
     private final SqliteSequences sequences;
     private final SqliteHolds holds;
+    private final SqliteDesk desk;
+    private final SqliteWebhooks webhooks;
     private final AtomicLong newest = new AtomicLong();
     /** The last node that registered before we had the lock: it and all before it are dead. */
     private final AtomicLong formerNodes = new AtomicLong(-1);
@@ -114,6 +121,8 @@ public final class SqliteStore implements Store {
         this.queries = new SqliteQueries(readers);
         this.sequences = new SqliteSequences(readers, this);
         this.holds = new SqliteHolds(readers, this);
+        this.desk = new SqliteDesk(readers, this);
+        this.webhooks = new SqliteWebhooks(readers, this);
     }
 
     private RuntimeException refusal(Exception e) {
@@ -179,10 +188,10 @@ public final class SqliteStore implements Store {
         if (!fresh && application != APPLICATION_ID) {
             throw notOurs("is another program's SQLite database (application_id " + application + ")");
         }
-        if (version > MIGRATIONS.size()) {
+        if (version > SCHEMA) {
             throw WaybillException.conflict(
                     "STORE_NEWER",
-                    file + " was written by a newer release (schema " + version + ", this one knows " + MIGRATIONS.size() + ")",
+                    file + " was written by a newer release (schema " + version + ", this one knows " + SCHEMA + ")",
                     "start that release or a newer one");
         }
         db.execute("PRAGMA journal_mode = WAL");
@@ -307,7 +316,7 @@ public final class SqliteStore implements Store {
         });
     }
 
-    private long now() {
+    long now() {
         return newest.accumulateAndGet(Db.micros(clock.instant()), Math::max);
     }
 
@@ -426,6 +435,39 @@ public final class SqliteStore implements Store {
     @Override
     public Queries queries() {
         return queries;
+    }
+
+    @Override
+    public Optional<WebhookStore> webhooks() {
+        return Optional.of(webhooks);
+    }
+
+    @Override
+    public Optional<EscalationStore> escalations() {
+        return Optional.of((effect, threshold, payload) -> write((db, now) -> {
+            boolean first = db.sql("""
+                            INSERT INTO effect_escalations (tenant_id, effect_id, threshold, at)
+                            SELECT tenant_id, id, ?, ? FROM effect_open
+                             WHERE tenant_id = ? AND instance_id = ? AND path = ? AND attempt = ? AND state = 'unknown'
+                                ON CONFLICT DO NOTHING""")
+                            .text(threshold).number(now).text(effect.instance().tenant()).uuid(effect.instance().id()).text(effect.path())
+                            .number(effect.attempt())
+                            .update()
+                    > 0;
+            if (first) {
+                db.sql("""
+                                INSERT INTO events (tenant_id, instance_id, type, subject, at, payload)
+                                VALUES (?, ?, 'effect.escalated', ?, ?, ?)""")
+                        .text(effect.instance().tenant()).uuid(effect.instance().id()).text(effect.id().toString()).number(now).text(payload)
+                        .update();
+            }
+            return first;
+        }));
+    }
+
+    @Override
+    public DeskStore desk() {
+        return desk;
     }
 
     @Override

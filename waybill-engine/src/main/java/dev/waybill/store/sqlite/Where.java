@@ -41,6 +41,11 @@ final class Where {
         return Sql.query(db.connection(), sql.toString(), mapper, arguments.toArray());
     }
 
+    /** How the database would find it, a line for each loop. */
+    List<String> plan(java.sql.Connection connection) throws SQLException {
+        return Sql.query(connection, "EXPLAIN QUERY PLAN " + sql, row -> row.getString("detail"), arguments.toArray());
+    }
+
     private void add(@Nullable Object... values) {
         for (Object value : values) {
             arguments.add(value instanceof UUID id ? Db.bytes(id) : value);

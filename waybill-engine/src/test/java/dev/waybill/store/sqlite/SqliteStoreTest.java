@@ -248,10 +248,11 @@ class SqliteStoreTest {
     void migratingAgainChangesNothing() throws Exception {
         Path file = directory.resolve("w.db");
         open(file).close();
+        String applied = one(file, "SELECT group_concat(name) FROM waybill_migrations");
         try (SqliteStore store = open(file)) {
             store.migrate();
         }
-        assertThat(one(file, "SELECT count(*) FROM waybill_migrations")).isEqualTo("3");
+        assertThat(one(file, "SELECT group_concat(name) FROM waybill_migrations")).isEqualTo(applied).contains("001_core.sql");
         assertThat(one(file, "PRAGMA application_id")).isEqualTo(Integer.toString(0x57617962));
         assertThat(one(file, "PRAGMA journal_mode")).isEqualTo("wal");
         assertThat(one(file, "PRAGMA integrity_check")).isEqualTo("ok");

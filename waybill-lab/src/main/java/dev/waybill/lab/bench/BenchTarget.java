@@ -78,8 +78,12 @@ final class BenchTarget implements AutoCloseable {
         return parts.length < 2 ? "" : parts[1];
     }
 
+    Connection connect() throws SQLException {
+        return DriverManager.getConnection(jdbcUrl(), user(), password());
+    }
+
     private long number(String sql) {
-        try (Connection connection = DriverManager.getConnection(jdbcUrl(), user(), password());
+        try (Connection connection = connect();
                 Statement statement = connection.createStatement();
                 ResultSet rows = statement.executeQuery(sql)) {
             rows.next();

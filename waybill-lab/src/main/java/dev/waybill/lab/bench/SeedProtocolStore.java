@@ -221,6 +221,11 @@ final class SeedProtocolStore implements Store {
     }
 
     @Override
+    public dev.waybill.store.DeskStore desk() {
+        return real.desk();
+    }
+
+    @Override
     public SequenceStore sequences() {
         return real.sequences();
     }

@@ -261,6 +261,9 @@ final class EngineMutants {
                 Mutant.of("503-is-clean", "503 says nothing about whether it was done, unless the profile says so.")
                         .with("transport.HttpOutcome#meaning", "case 421, 425, 429 -> Meaning.RETRY_LATER;", "case 421, 425, 429, 503 -> Meaning.RETRY_LATER;")
                         .killedBy("transport.HttpOutcomeTest", "engine.UnknownOutcomeTest"),
+                Mutant.of("recorder-says-not-sent-wrongly", "The first byte is noted before it leaves: what was not noted was not sent.")
+                        .with("engine.Calls#send", "Runnable firstByte = () -> engine.recorder().firstByte(id);", "Runnable firstByte = () -> {};")
+                        .killedBy("lab.crash.FlightRecorderTest"),
                 Mutant.of("redirect-followed", "Redirects are never followed: a new destination is a new effect.")
                         .with(
                                 "handler.HttpRequestHandler#send",

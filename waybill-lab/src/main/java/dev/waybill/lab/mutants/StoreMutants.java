@@ -45,15 +45,17 @@ final class StoreMutants {
                 Mutant.of("lease-predicate-dropped", "An intent needs an unfenced, unexpired node.")
                         .with(
                                 "store.memory.MemoryStore#commit",
-                                "return batch.stream().map(commit -> commit(commit, alive, now)).toList();",
-                                "return batch.stream().map(commit -> commit(commit, true, now)).toList();")
+                                "boolean alive = nodeAlive && (instance.claimNode == null || node.equals(instance.claimNode));",
+                                "boolean alive = true;")
                         .with(
                                 "store.sqlite.Commits#run",
-                                "boolean send = alive && !row.cancel() && !row.pause()",
+                                "boolean send = alive(row) && !row.cancel() && !row.pause()",
                                 "boolean send = !row.cancel() && !row.pause()")
                         .with(
                                 "store.postgres.CommitStatement#HEAD",
-                                "coalesce((SELECT n.expires_at FROM nodes n WHERE n.id = ?::uuid AND NOT n.fenced) > clock_timestamp(), false) AS live",
+                                """
+                                coalesce((SELECT n.expires_at FROM nodes n WHERE n.id = ?::uuid AND n.id = i.claim_node AND NOT n.fenced)
+                                > clock_timestamp(), false) AS live""",
                                 "?::uuid IS NOT NULL AS live")
                         .killedBy(MEMORY, SQLITE, POSTGRES),
                 Mutant.of("fenced-node-beats-on", "The heartbeat is conditional on not fenced: a fenced node stays fenced.")

@@ -89,6 +89,7 @@ final class Programs {
         ObjectNode step = Json.NODES.objectNode().put("type", "step").put("id", id).put("handler", "http_request");
         ObjectNode params = step.putObject("params").put("method", "POST");
         params.put("url", (random.nextInt(4) == 0 ? SimTransport.NAME : SimTransport.ADDRESS) + "/" + id);
+        params.putObject("headers").put("X-Account", "{{ secrets.TOKEN }}");
         params.putObject("body").put("order", "{{ data.order }}").put("item", item);
         step.putObject("retry").put("max_attempts", 4).put("initial_backoff", 50);
         step.put("timeout", TIMEOUT_MILLIS);

@@ -14,6 +14,7 @@ import dev.waybill.operate.RunDesk;
 import dev.waybill.operate.SequenceCatalog;
 import dev.waybill.store.Store;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.UUID;
 import java.util.function.Function;
@@ -24,6 +25,8 @@ import org.jspecify.annotations.Nullable;
 final class SimNode {
     private static final long S = 1_000_000_000L;
     private static final long MS = 1_000_000L;
+    /** A node's clock that nobody looks after. */
+    private static final long SKEW = 3_600 * S;
 
     /** What people call: of one process. */
     record Desks(EngineRuntime engine, RunDesk runs, EffectDesk effects) {}
@@ -71,6 +74,7 @@ final class SimNode {
         this.fencesItself = fencesItself;
         this.scripted = scripted;
         this.process = new World.Process(name);
+        this.wallOffset = random.nextInt(3) == 0 ? random.nextLong(-SKEW, SKEW) : 0;
     }
 
     /** Null while it starts or is dead. */
@@ -127,7 +131,7 @@ final class SimNode {
                     store.fence(incarnation);
                 }
                 EngineRuntime engine = new EngineRuntime(
-                        host, store, options, byName, SecretSource.NONE, sequences, ids, ownRandom.split(),
+                        host, store, options, byName, secrets(), sequences, ids, ownRandom.split(),
                         () -> world.instant().plusNanos(wallOffset), tally, points(own), name, fresh -> incarnation = fresh,
                         null);
                 RunDesk runs = new RunDesk(store, engine, sequences, ids);
@@ -139,6 +143,11 @@ final class SimNode {
                 pause = Math.min(2 * pause, 2 * S);
             }
         }
+    }
+
+    /** A token that rotates between any two attempts. */
+    private SecretSource secrets() {
+        return (tenant, name) -> Optional.of("token-" + world.nanos() / (10 * MS));
     }
 
     /** Ids of one process grow (RFC 9562 version 7), whatever its clock does. */

@@ -14,6 +14,17 @@ class BenchCommandTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"temporary-postgres", "temporary-sqlite"})
+    void everySearchOfTheQueueIsTimed(String store) {
+        java.io.StringWriter printed = new java.io.StringWriter();
+        int exit = new CommandLine(new QueueBenchCommand())
+                .setOut(new java.io.PrintWriter(printed))
+                .execute("--store", store, "--receipts", "2000", "--unknown", "200", "--repeat", "1");
+        assertThat(exit).isZero();
+        assertThat(printed.toString()).contains("queue: first page", "queue: q=label", "all: idempotency_key");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"temporary-postgres", "temporary-sqlite"})
     void aShortRoundPrintsBothProtocolsWhereBothRun(String store) {
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         PrintStream before = System.out;

@@ -61,9 +61,14 @@ public final class Api implements AutoCloseable {
         all.addAll(new SequenceRoutes(backend).endpoints());
         all.addAll(new InvariantRoutes(backend).endpoints());
         all.addAll(new RunRoutes(backend, clock).endpoints());
-        all.addAll(new EffectRoutes(backend, clock).endpoints());
+        EffectRoutes effects = new EffectRoutes(backend, clock);
+        all.addAll(effects.endpoints());
+        all.addAll(new EvidenceRoutes(backend, effects::receipt).endpoints());
+        all.addAll(new ExportRoutes(backend, effects::receipt).endpoints());
+        all.addAll(new StatementRoutes(backend).endpoints());
         all.addAll(new DestinationRoutes(backend).endpoints());
         all.addAll(new ChangeRoutes(backend, feed).endpoints());
+        all.addAll(new WebhookRoutes(backend.webhooks()).endpoints());
         endpoints = List.copyOf(all);
         document = OpenApi.document(endpoints, schemas, version);
     }

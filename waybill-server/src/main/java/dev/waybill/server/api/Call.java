@@ -223,12 +223,12 @@ final class Call {
     }
 
     private byte[] bytes() {
-        if (context.req().getContentLengthLong() > Body.MAX_BYTES) {
+        if (context.req().getContentLengthLong() > endpoint.maxBytes) {
             throw Problems.ofStatus(413, null);
         }
         try {
-            byte[] bytes = context.req().getInputStream().readNBytes(Body.MAX_BYTES + 1);
-            if (bytes.length > Body.MAX_BYTES) {
+            byte[] bytes = context.req().getInputStream().readNBytes(endpoint.maxBytes + 1);
+            if (bytes.length > endpoint.maxBytes) {
                 throw Problems.ofStatus(413, null);
             }
             return bytes;

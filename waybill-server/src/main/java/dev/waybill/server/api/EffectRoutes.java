@@ -7,7 +7,9 @@ import static dev.waybill.server.api.Endpoint.Type.UUID;
 
 import dev.waybill.model.EffectState;
 import dev.waybill.model.InstanceKey;
+import dev.waybill.operate.EffectCase;
 import dev.waybill.operate.Effects;
+import dev.waybill.operate.Proposal;
 import dev.waybill.operate.Resolution;
 import dev.waybill.store.Queries.EffectFilter;
 import dev.waybill.store.Queries.EffectView;
@@ -75,11 +77,12 @@ final class EffectRoutes {
     }
 
     private Endpoint resolve(String path, String operationId) {
-        return Endpoint.post(path, operationId, "Decides an unknown effect, with the proof; the run goes on in the same transaction.")
+        return Endpoint.post(path, operationId, "Decides an unknown effect, with the proof; the run goes on in the same transaction. 202: another principal has to approve it.")
                 .tag("effects")
                 .header("Idempotency-Key", "The same key with the same decision again answers what the first one did.")
                 .body("Resolution")
                 .answers(200, "EffectCase")
+                .answers(202, "EffectCase")
                 .refuses(404, 409, 422)
                 .does(this::resolve);
     }
@@ -180,8 +183,10 @@ final class EffectRoutes {
                 body.has("output") ? body.get("output") : null,
                 then.isString() ? Resolution.Then.valueOf(then.asString().toUpperCase(Locale.ROOT)) : null,
                 call.actor(),
-                call.idempotencyKey());
-        return Response.ok(EffectViews.caseFile(effects.resolve(call.tenant(), receipt(call), resolution)));
+                call.idempotencyKey(),
+                EvidenceRoutes.file(body.path("evidence").get("file"), "/evidence/file"));
+        EffectCase file = effects.resolve(call.tenant(), receipt(call), resolution);
+        return Response.json(Proposal.pending(file.effect(), file.evidence(), file.databaseNow()).isPresent() ? 202 : 200, EffectViews.caseFile(file));
     }
 
     private Response supplyOutput(Call call) {
@@ -191,14 +196,14 @@ final class EffectRoutes {
     }
 
     /** A whole id is taken as it is; a prefix is looked up among the open ones. */
-    private java.util.UUID receipt(Call call) {
+    java.util.UUID receipt(Call call) {
         String id = call.path("id");
         return id.length() == 36
                 ? call.id("id", "EFFECT_NOT_FOUND", "effect")
                 : effects.get(call.tenant(), id).effect().receipt().id();
     }
 
-    /** {@code evidence} is a note, or {@code {note, link}}. Whether an empty one will do is not decided here. */
+    /** {@code evidence} is a note, or {@code {note, link, file}}. Whether an empty one will do is not decided here. */
     private static String note(JsonNode body) {
         JsonNode evidence = body.path("evidence");
         return evidence.isString() ? evidence.asString() : evidence.path("note").asString("");

@@ -7,6 +7,7 @@ import dev.waybill.json.SecretText;
 import dev.waybill.model.EffectState;
 import dev.waybill.model.Reply;
 import dev.waybill.operate.EffectCase;
+import dev.waybill.operate.Proposal;
 import dev.waybill.store.EvidenceRow;
 import dev.waybill.store.JournalRow;
 import dev.waybill.store.JournalRow.OutputState;
@@ -94,7 +95,8 @@ final class EffectViews {
         json.put("search_url", contract == null ? null : contract.search());
         json.put("quiet", file.quiet());
         json.set("journal", Views.array(file.journal(), EffectViews::journal));
-        json.set("evidence", Views.array(file.evidence(), EffectViews::evidence));
+        json.set("evidence", evidence(file.evidence()));
+        json.set("proposals", Views.array(Proposal.of(file.effect(), file.evidence(), file.databaseNow()), EffectViews::proposal));
         json.set("attempts", Views.array(file.attempts(), attempt -> Json.NODES
                 .objectNode()
                 .put("effect_id", attempt.receipt().id().toString())
@@ -107,6 +109,8 @@ final class EffectViews {
         if (file.next() != null && file.next().verifier()) {
             commands.add("waybill effects verify " + file.effect().receipt().id());
         }
+        Proposal.pending(file.effect(), file.evidence(), file.databaseNow())
+                .ifPresent(_ -> commands.add("waybill effects approve " + file.effect().receipt().id() + "      (another principal than who proposed it)"));
         json.set("next", commands.addAll(next(file.effect(), file.quiet())));
         json.set("healing", file.next() == null ? Json.NODES.nullNode() : healing(file.next()));
         return json;
@@ -183,13 +187,33 @@ final class EffectViews {
         return json;
     }
 
-    private static ObjectNode evidence(EvidenceRow row) {
+    /** Numbered from 1 in order of insertion: rows are never removed, so the number is a name. */
+    static ArrayNode evidence(List<EvidenceRow> rows) {
+        ArrayNode list = Json.NODES.arrayNode();
+        for (EvidenceRow row : rows) {
+            ObjectNode json = Json.NODES.objectNode();
+            json.put("n", list.size() + 1);
+            json.put("kind", row.kind());
+            json.put("actor", row.actor());
+            json.set("body", Views.parse(row.body()));
+            // What a person handed in is downloaded, not shown: it may be anything.
+            bytes(json, "bytes", row.kind().equals("file") ? null : row.bytes());
+            Views.time(json, "at", row.at());
+            list.add(json);
+        }
+        return list;
+    }
+
+    static ObjectNode proposal(Proposal proposal) {
         ObjectNode json = Json.NODES.objectNode();
-        json.put("kind", row.kind());
-        json.put("actor", row.actor());
-        json.set("body", Views.parse(row.body()));
-        bytes(json, "bytes", row.bytes());
-        Views.time(json, "at", row.at());
+        json.put("proposal_id", proposal.id().toString());
+        json.put("status", proposal.status().wire());
+        for (String field : List.of("state", "then", "note", "link", "provider_receipt_id", "rule", "file")) {
+            json.set(field, proposal.body().has(field) ? proposal.body().get(field) : Json.NODES.nullNode());
+        }
+        json.put("proposed_by", proposal.actor());
+        Views.time(json, "proposed_at", proposal.at());
+        Views.time(json, "expires_at", proposal.expiresAt());
         return json;
     }
 

@@ -52,6 +52,7 @@ public final class Endpoint {
     @Nullable String bodySchema;
     boolean bodyOptional;
     boolean yaml;
+    int maxBytes = Body.MAX_BYTES;
     final List<Answer> answers = new ArrayList<>();
     final List<Integer> refusals = new ArrayList<>();
     Action action = _ -> {
@@ -113,6 +114,12 @@ public final class Endpoint {
     Endpoint optionalBody(String schema) {
         bodySchema = schema;
         bodyOptional = true;
+        return this;
+    }
+
+    /** Bodies beyond this are 413; default 1 MiB. */
+    Endpoint maxBytes(int bytes) {
+        maxBytes = bytes;
         return this;
     }
 

@@ -58,6 +58,15 @@ final class ApiClient {
         return send(request(path).GET().build());
     }
 
+    /** What is not JSON, as it is. */
+    byte[] bytes(String path) {
+        HttpResponse<byte[]> response = raw(path);
+        if (response.statusCode() != 200) {
+            read(response);
+        }
+        return response.body();
+    }
+
     static String encode(String text) {
         return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
     }

@@ -29,8 +29,17 @@ public final class Cli {
         line.addSubcommand(new ServeCommand(world));
         line.addSubcommand(new SequenceCommand(world));
         line.addSubcommand(new RunCommand(world));
-        line.addSubcommand(new CommandLine(new EffectsCommand(world)).addSubcommand(new EffectsCommand.Resolve(world)));
+        line.addSubcommand(new CommandLine(new EffectsCommand(world)).addSubcommand(new EffectsCommand.Resolve(world))
+                .addSubcommand(new ImportStatementCommand(world))
+                .addSubcommand(new ExportCommands.Export(world))
+                .addSubcommand(new ExportCommands.Verify(world))
+                .addSubcommand(new EvidenceCommands.Attach(world))
+                .addSubcommand(new EvidenceCommands.Content(world))
+                .addSubcommand(new EvidenceCommands.Approve(world))
+                .addSubcommand(new EvidenceCommands.Reject(world))
+                .addSubcommand(new EvidenceCommands.Proposals(world)));
         line.addSubcommand(new DestinationsCommand(world));
+        line.addSubcommand(new WebhooksCommand(world));
         line.addSubcommand(new StoreCommand(world));
         line.addSubcommand(new HealthCommand(world));
         line.addSubcommand(new DemoCommand(world));

@@ -4,6 +4,12 @@ import static dev.waybill.server.cli.Terminal.text;
 import static java.util.Map.entry;
 
 import dev.waybill.json.Json;
+import java.math.BigDecimal;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Comparator;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -22,10 +28,22 @@ import tools.jackson.databind.node.ObjectNode;
 final class EffectsCommand extends Cli.Group {
     private static final String BASE = "/api/v1/effects";
     private static final int SHORT_ID = 8;
+    private static final int LARGEST_PAGE = 500;
+    private static final int MOST_SORTED = 20_000;
+    private static final Pattern AGE = Pattern.compile("(\\d{1,6})([smhd])");
+
+    /** In which order a list is printed, where it is not the newest first. */
+    enum Sort {
+        age,
+        risk
+    }
+
     private final Terminal terminal;
+    private final InstantSource clock;
 
     EffectsCommand(Cli.World world) {
         terminal = world.terminal();
+        clock = world.clock();
     }
 
     @Command(name = "list", mixinStandardHelpOptions = true, description = "Receipts, newest first.")
@@ -34,8 +52,23 @@ final class EffectsCommand extends Cli.Group {
             @Option(names = "--state", paramLabel = "STATE[,..]", description = "Only these; open = what waits for somebody.") @Nullable String state,
             @Option(names = "-q", paramLabel = "WORD", description = "Exact: id, key, provider id, hash, block or a label's value.") @Nullable String word,
             @Option(names = "--run", paramLabel = "ID", description = "Only of this run.") @Nullable String run,
+            @Option(names = "--older-than", paramLabel = "DURATION", description = "Only what was dispatched before, for example 1h.")
+                    @Nullable String olderThan,
+            @Option(names = "--label", paramLabel = "NAME=VALUE", description = "Only with this label.") @Nullable String label,
+            @Option(names = "--sort", paramLabel = "age|risk", description = "Oldest first, or the largest amount label first (looks at "
+                    + MOST_SORTED + " at most).") @Nullable Sort sort,
             @Option(names = "--limit", defaultValue = "50", description = "At most this many (50).") int limit) {
-        StringBuilder path = new StringBuilder(BASE + "?limit=" + limit);
+        boolean whole = sort != null || label != null;
+        StringBuilder path = new StringBuilder(BASE + "?limit=" + (whole ? LARGEST_PAGE : limit));
+        if (olderThan != null) {
+            path.append("&to=").append(ApiClient.encode(clock.instant().minus(duration(olderThan)).toString()));
+        }
+        if (label != null) {
+            if (label.indexOf('=') < 1 || label.endsWith("=")) {
+                throw new CliFailure(Exit.USAGE, "--label " + label + " is not NAME=VALUE", "--label order=o-1");
+            }
+            path.append("&label=").append(ApiClient.encode(label.substring(label.indexOf('=') + 1)));
+        }
         if (state != null) {
             path.append("&state=").append(ApiClient.encode(state));
         }
@@ -45,7 +78,7 @@ final class EffectsCommand extends Cli.Group {
         if (run != null) {
             path.append("&instance_id=").append(ApiClient.encode(run));
         }
-        JsonNode page = new ApiClient(connection).get(path.toString());
+        JsonNode page = whole ? whole(connection, path.toString(), label, sort, limit) : new ApiClient(connection).get(path.toString());
         if (connection.json()) {
             terminal.json(page);
             return Exit.OK;
@@ -53,7 +86,7 @@ final class EffectsCommand extends Cli.Group {
         List<List<String>> rows = new ArrayList<>();
         for (JsonNode effect : page.path("items")) {
             rows.add(List.of(
-                    id(effect), text(effect, "state"), labels(effect), text(effect, "block_id"), text(effect, "destination"),
+                    id(effect), text(effect, "state"), String.join(" ", labels(effect)), text(effect, "block_id"), text(effect, "destination"),
                     Terminal.age(effect.path("age_seconds").asLong(0)), (text(effect, "reason") + " " + text(effect, "message")).strip()));
         }
         terminal.table(List.of("ID", "STATE", "LABELS", "BLOCK", "DESTINATION", "AGE", "WHY"), rows);
@@ -63,6 +96,51 @@ final class EffectsCommand extends Cli.Group {
         return Exit.OK;
     }
 
+    private static JsonNode whole(Connection connection, String path, @Nullable String label, @Nullable Sort sort, int limit) {
+        ApiClient api = new ApiClient(connection);
+        List<JsonNode> found = new ArrayList<>();
+        String cursor = "";
+        boolean more = true;
+        for (int seen = 0; more && seen < MOST_SORTED; seen += LARGEST_PAGE) {
+            JsonNode page = api.get(path + cursor);
+            page.path("items").forEach(effect -> {
+                if (label == null || labels(effect).contains(label)) {
+                    found.add(effect);
+                }
+            });
+            more = page.path("has_more").asBoolean(false);
+            cursor = "&cursor=" + ApiClient.encode(text(page, "next_cursor"));
+        }
+        if (sort != null) {
+            found.sort(switch (sort) {
+                case age -> Comparator.comparingLong((JsonNode effect) -> effect.path("age_seconds").asLong(0)).reversed();
+                case risk -> Comparator.comparing(EffectsCommand::amount).reversed();
+            });
+        }
+        ObjectNode answer = Json.NODES.objectNode();
+        found.stream().limit(limit).forEach(answer.putArray("items")::add);
+        return answer.put("has_more", more || found.size() > limit);
+    }
+
+    private static BigDecimal amount(JsonNode effect) {
+        String amount = text(effect.path("labels"), "amount");
+        return amount.matches("-?\\d{1,30}(\\.\\d{1,30})?") ? new BigDecimal(amount) : BigDecimal.ZERO;
+    }
+
+    private static Duration duration(String text) {
+        Matcher matcher = AGE.matcher(text);
+        if (!matcher.matches()) {
+            throw new CliFailure(Exit.USAGE, "--older-than " + text + " is not a duration", "--older-than 1h");
+        }
+        long amount = Long.parseLong(matcher.group(1));
+        return switch (matcher.group(2)) {
+            case "s" -> Duration.ofSeconds(amount);
+            case "m" -> Duration.ofMinutes(amount);
+            case "h" -> Duration.ofHours(amount);
+            default -> Duration.ofDays(amount);
+        };
+    }
+
     /** Open receipts are found by a prefix; the others need their whole id. */
     private static String id(JsonNode effect) {
         String id = text(effect, "effect_id");
@@ -70,10 +148,10 @@ final class EffectsCommand extends Cli.Group {
         return open ? id.substring(0, Math.min(SHORT_ID, id.length())) : id;
     }
 
-    private static String labels(JsonNode effect) {
+    private static List<String> labels(JsonNode effect) {
         List<String> labels = new ArrayList<>();
         effect.path("labels").properties().forEach(label -> labels.add(label.getKey() + "=" + text(effect.path("labels"), label.getKey())));
-        return String.join(" ", labels);
+        return labels;
     }
 
     @Command(name = "show", mixinStandardHelpOptions = true, description = "The case file of one effect.")
@@ -88,7 +166,7 @@ final class EffectsCommand extends Cli.Group {
         terminal.fields(List.of(
                 entry("block", text(effect, "path") + ", attempt " + text(effect, "attempt")),
                 entry("run", text(effect, "instance_id") + " " + text(effect.path("run"), "state")),
-                entry("labels", labels(effect)),
+                entry("labels", String.join(" ", labels(effect))),
                 entry("destination", text(effect, "destination")),
                 entry("profile", text(effect, "destination_profile")),
                 entry("promise", effect.path("guarantee").isNull() ? "" : text(effect, "guarantee") + ": " + text(effect, "guarantee_means")),
@@ -106,7 +184,9 @@ final class EffectsCommand extends Cli.Group {
                 entry("by itself", healing(effect.path("healing")))));
         section("journal", effect.path("journal"), move -> text(move, "at") + "  " + text(move, "from") + " -> " + text(move, "to") + "  by "
                 + text(move, "actor") + "  " + text(move, "reason"));
-        section("evidence", effect.path("evidence"), item -> text(item, "at") + "  " + text(item, "kind") + "  by " + text(item, "actor") + "  "
+        section("proposals", effect.path("proposals"), item -> text(item, "status") + "  " + text(item, "state") + " by " + text(item, "proposed_by")
+                + ", until " + text(item, "expires_at") + "  " + text(item, "note") + "  (" + text(item, "proposal_id") + ")");
+        section("evidence", effect.path("evidence"), item -> text(item, "n") + "  " + text(item, "at") + "  " + text(item, "kind") + "  by " + text(item, "actor") + "  "
                 + text(item, "body"));
         if (effect.path("attempts").size() > 1) {
             section("attempts", effect.path("attempts"), item -> text(item, "attempt") + "  " + text(item, "state") + "  " + text(item, "effect_id"));
@@ -180,7 +260,7 @@ final class EffectsCommand extends Cli.Group {
         return Exit.OK;
     }
 
-    private static void done(Terminal terminal, Connection connection, JsonNode effect) {
+    static void done(Terminal terminal, Connection connection, JsonNode effect) {
         if (connection.json()) {
             terminal.json(effect);
         } else {
@@ -259,13 +339,19 @@ final class EffectsCommand extends Cli.Group {
         @Option(names = "--link", description = "Where it can be seen.")
         @Nullable String link;
 
+        @Option(names = "--evidence-file", paramLabel = "FILE", description = "The provider's record; with it --committed needs no --provider-id.")
+        @Nullable String evidenceFile;
+
         @Option(names = "--output", paramLabel = "JSON|@FILE", description = "Becomes the block's output.")
         @Nullable String output;
 
         @Override
         public Integer call() {
             ObjectNode body = Json.NODES.objectNode().put("state", state.wire());
-            body.putObject("evidence").put("note", note).put("link", link);
+            ObjectNode evidence = body.putObject("evidence").put("note", note).put("link", link);
+            if (evidenceFile != null) {
+                evidence.set("file", EvidenceCommands.file(evidenceFile));
+            }
             if (providerId != null) {
                 body.put("provider_receipt_id", providerId);
             }

@@ -74,6 +74,12 @@ final class ServeCommand implements Callable<Integer> {
             description = "Internal address that http_request may call; may be repeated.")
     List<String> allowAddresses = new ArrayList<>();
 
+    @Option(names = "--escalate-after", paramLabel = "DURATION[,..]", description = "Call a person about effects unknown for longer (1h,1d; or none).")
+    @Nullable String escalateAfter;
+
+    @Option(names = "--escalate-amounts", paramLabel = "CURRENCY=AMOUNT[,..]", description = "Call a person when a tenant's money at risk reaches this.")
+    @Nullable String escalateAmounts;
+
     @Option(names = "--pool", paramLabel = "N", description = "PostgreSQL connections.")
     @Nullable String pool;
 
@@ -162,6 +168,8 @@ final class ServeCommand implements Callable<Integer> {
         put(flags, "node_name", nodeName);
         put(flags, "drain", drain);
         put(flags, "lease", lease);
+        put(flags, "escalate_after", escalateAfter);
+        put(flags, "escalate_amounts", escalateAmounts);
         put(flags, "pool", pool);
         put(flags, "restored", restored ? "true" : null);
         put(flags, "accept_commit_loss", acceptCommitLoss ? "true" : null);

@@ -42,7 +42,7 @@ final class Operator {
             show.note(String.format(
                     Locale.ROOT, "%s  %-8s %-7s %-11s %3d s   %s%s", WaybillAct.text(effect, "effect_id").substring(0, 8),
                     effect.path("labels").path("order").asString(""), WaybillAct.text(effect, "block_id"),
-                    effect.path("labels").path("amount").asString(""), effect.path("age_seconds").asLong(0), WaybillAct.reason(effect),
+                    effect.path("labels").path("amount").asString("") + " " + effect.path("labels").path("currency").asString(""), effect.path("age_seconds").asLong(0), WaybillAct.reason(effect),
                     heals ? "   " + show.dim("its verifier is at it") : ""));
             if (!heals) {
                 cases.add(file);
@@ -51,7 +51,7 @@ final class Operator {
         if (!cases.isEmpty()) {
             Path statement = statement();
             show.note("  Acme Bank cannot be asked; its statement of the day: " + statement.getFileName());
-            cases.forEach(one -> fromStatement(one, statement));
+            importStatement(cases, statement);
         }
     }
 
@@ -77,40 +77,49 @@ final class Operator {
         }
     }
 
-    private static List<String> lines(Path statement) {
+    /** The three-way match decides: the unknown transfer that the bank's line proves is committed, with that line as evidence. */
+    private void importStatement(List<JsonNode> cases, Path statement) {
+        for (JsonNode file : cases) {
+            command("effects show " + WaybillAct.text(file, "effect_id").substring(0, 8));
+        }
+        String destination = WaybillAct.text(cases.getFirst(), "destination");
+        command("effects import-statement " + statement.getFileName() + " --dest \"" + destination + "\" --map key=reference,id=transaction --apply");
+        ObjectNode body = Json.NODES
+                .objectNode()
+                .put("name", String.valueOf(statement.getFileName()))
+                .put("destination", destination)
+                .put("content", read(statement))
+                .put("apply", true);
+        body.putObject("columns").put("key", "reference").put("id", "transaction").put("amount", "amount").put("currency", "currency");
+        for (JsonNode row : api.post(EFFECTS + "import-statement", body).path("rows")) {
+            show.note("  " + WaybillAct.text(row, "key") + "  " + WaybillAct.text(row, "provider_receipt_id") + "  " + WaybillAct.text(row, "amount") + "  "
+                    + show.good(WaybillAct.text(row, "kind")) + "  " + WaybillAct.text(row, "action"));
+        }
+        cases.forEach(this::ended);
+    }
+
+    private static String read(Path statement) {
         try {
-            return Files.readAllLines(statement);
+            return Files.readString(statement);
         } catch (IOException e) {
             throw new UncheckedIOException("cannot read " + statement, e);
         }
     }
 
-    private void fromStatement(JsonNode file, Path statement) {
+    private void ended(JsonNode file) {
         String id = WaybillAct.text(file, "effect_id");
         String order = file.path("labels").path("order").asString("");
-        command("effects show " + id.substring(0, 8));
-        List<String> found = lines(statement).stream().filter(line -> List.of(line.split(",")).contains(order)).toList();
-        if (found.size() != 1) {
-            throw new IllegalStateException("the statement has " + found.size() + " lines for " + order + ", expected one");
-        }
-        String transaction = found.getFirst().split(",")[1];
-        String note = "Acme Bank's statement: " + found.getFirst();
-        show.note("  " + found.getFirst());
-        command("effects resolve " + id.substring(0, 8) + " --committed --provider-id " + transaction + " --note \"" + note + "\"");
-        ObjectNode body = Json.NODES.objectNode().put("state", "committed").put("provider_receipt_id", transaction);
-        body.putObject("evidence").put("note", note);
-        JsonNode resolved = api.post(EFFECTS + id + "/resolve", body);
         String run = WaybillAct.text(file, "instance_id");
         JsonNode ended = WaybillAct.settled(api, run, order);
         var receipts = WaybillAct.receipts(api, run);
         JsonNode charge = receipts.getOrDefault("charge", Json.NODES.missingNode());
         JsonNode ship = receipts.getOrDefault("ship", Json.NODES.missingNode());
-        show.step(order + "  " + transaction + " is on the statement   charge " + show.state(WaybillAct.text(charge, "state")) + " "
+        show.step(order + "  on the bank's statement   charge " + show.state(WaybillAct.text(charge, "state")) + " "
                 + WaybillAct.text(charge, "provider_receipt_id") + "   label " + show.state(WaybillAct.text(ship, "state")) + " "
                 + WaybillAct.text(ship, "provider_receipt_id") + "   " + WaybillAct.runState(ended));
         ObjectNode kept = resolutions.addObject().put("order", order).put("effect_id", id).put("block", WaybillAct.text(file, "block_id"));
-        kept.setAll(body);
-        kept.set("receipt", resolved.path("state"));
+        kept.put("provider_receipt_id", WaybillAct.text(charge, "provider_receipt_id"));
+        kept.set("receipt", charge.path("state"));
         kept.set("run", ended.path("state"));
     }
 }

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.waybill.json.Json;
 import dev.waybill.server.ConfigLoader;
 import dev.waybill.server.Server;
+import dev.waybill.test.Behaviour;
+import dev.waybill.test.Rule;
 import dev.waybill.test.FakeProvider;
 import java.nio.file.Path;
 import java.time.InstantSource;
@@ -114,6 +116,18 @@ public final class ServerLab implements AutoCloseable {
                 return run;
             }
         }
+    }
+
+    /** A run whose charge got no answer; labels say 12.50 EUR of order o-1. @return the effect's id */
+    public String unknownEffect() {
+        provider.script(Rule.on("POST", "/charges").then(Behaviour.applyThenDrop()));
+        sequence("unknown", charge(",'on_unknown':'wait'").replace("'labels':{", "'labels':{'amount':'12.50','currency':'EUR',"));
+        return effectOf(awaitWaiting(start("unknown", "{'order':'o-1'}"))).path("effect_id").asString();
+    }
+
+    private String awaitWaiting(String run) {
+        await(run, "waiting");
+        return run;
     }
 
     /** The one effect of a run. */

@@ -5,11 +5,18 @@ import dev.waybill.operate.Effects;
 import dev.waybill.operate.HeldDestinations;
 import dev.waybill.operate.Runs;
 import dev.waybill.operate.Sequences;
+import dev.waybill.store.DeskStore;
 import dev.waybill.store.Durability;
 import dev.waybill.store.Queries;
+import dev.waybill.server.webhook.Webhooks;
+import dev.waybill.transport.AddressPolicy;
+import dev.waybill.transport.HttpTransport;
 import java.lang.reflect.Proxy;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
 
 /** An engine that holds nothing: for what the HTTP layer does by itself. */
 final class StubBackend {
@@ -17,7 +24,9 @@ final class StubBackend {
 
     static Backend empty() {
         return new Backend(
-                stub(Sequences.class), stub(Runs.class), stub(Effects.class), stub(HeldDestinations.class), stub(Queries.class), "stub",
+                stub(Sequences.class), stub(Runs.class), stub(Effects.class), stub(HeldDestinations.class), stub(Queries.class),
+                stub(DeskStore.class),
+                new Webhooks(Optional.empty(), stub(Queries.class), new HttpTransport(AddressPolicy.publicOnly()), InstantSource.system(), new Random(1)), "stub",
                 new Durability(List.of(), List.of()), () -> true, _ -> {});
     }
 

@@ -241,4 +241,41 @@ class CliTest {
         assertThat(Terminal.age(7_200)).isEqualTo("2 h");
         assertThat(Terminal.age(200_000)).isEqualTo("2 d");
     }
+
+    @Test
+    void anUnknownEffectIsProvenByAFileExportedAndCheckedAndAStatementAgreesAfterwards() throws IOException {
+        lab.provider.script(Rule.on("POST", "/charges").thenAlways(Behaviour.applyThenDrop()));
+        lab.sequence("cli-desk", charge(""));
+        String run = lab.start("cli-desk", "{'order':'D-1'}");
+        lab.await(run, "waiting");
+        String id = lab.effectOf(run).path("effect_id").asString();
+        String record = file("their-record.txt", "ch_77 succeeded");
+        String saved = directory.resolve("saved").toString();
+
+        assertThat(waybill("effects", "attach", id, "--note", "their support confirms").exit()).isZero();
+        assertThat(waybill("effects", "attach", id).err()).contains("EVIDENCE_REQUIRED");
+        assertThat(waybill("effects", "resolve", id, "--committed", "--note", "seen").exit()).isEqualTo(1);
+        assertThat(waybill("effects", "resolve", id, "--committed", "--note", "seen", "--provider-id", "ch_77", "--evidence-file", record).exit()).isZero();
+        assertThat(waybill("effects", "evidence", id).out()).contains("note", "resolution", "file");
+        assertThat(waybill("effects", "evidence", id, "--get", "3", "--save", saved).exit()).isZero();
+        assertThat(Path.of(saved)).hasContent("ch_77 succeeded");
+        assertThat(waybill("effects", "proposals").exit()).isZero();
+        assertThat(waybill("effects", "approve", id).exit()).isEqualTo(3);
+
+        String exported = directory.resolve("case.json").toString();
+        assertThat(waybill("effects", "export", id, "--save", exported).exit()).isZero();
+        String key = file("key.txt", lab.get("/api/v1/signing-key").json().path("public_key").asString() + "\n");
+        assertThat(bare("effects", "verify-export", exported, "--public-key", key).out()).contains("unchanged");
+        String changed = file("changed.json", Files.readString(Path.of(exported)).replace("their support confirms", "nobody confirms"));
+        assertThat(bare("effects", "verify-export", changed, "--public-key", key)).satisfies(ran -> {
+            assertThat(ran.exit()).isEqualTo(1);
+            assertThat(ran.err()).contains("was changed");
+        });
+
+        String statement = file("april.csv", "Charge\nch_77\n");
+        Ran agrees = waybill("effects", "import-statement", statement, "--dest", lab.provider.url("/charges"), "--map", "id=Charge");
+        assertThat(agrees.out()).contains("settled").contains("nothing was written");
+        String orphan = file("may.csv", "Charge\nch_78\n");
+        assertThat(waybill("effects", "import-statement", orphan, "--dest", lab.provider.url("/charges"), "--map", "id=Charge").exit()).isEqualTo(5);
+    }
 }

@@ -92,7 +92,7 @@ class DemoTest {
         assertThat(story)
                 .contains("UNKNOWN. Nothing is sent again.")
                 .contains("order-B  charge  its verifier asked Acme Pay by key and found it: verified ch_")
-                .contains("is on the statement   charge committed tr_01   label committed")
+                .contains("order-D  on the bank's statement   charge committed tr_01   label committed")
                 .contains("order-C  its verifier asked Acme Pay until nothing could arrive any more: not there, sent once more   charge committed")
                 .contains("$ ./waybill effects list --state unknown")
                 .contains("order-E  charge  not_applied: 402 card_declined")
