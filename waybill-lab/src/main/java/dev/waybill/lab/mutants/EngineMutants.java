@@ -192,13 +192,13 @@ final class EngineMutants {
                 Mutant.of("join-waits-for-one", "A join waits for every branch.")
                         .with(
                                 "engine.Evaluator#parallel",
-                                "boolean pending = false; List<Failure> failures = new ArrayList<>(); for (List<Block> branch",
-                                "boolean pending = false; boolean done = false; List<Failure> failures = new ArrayList<>(); for (List<Block> branch")
+                                "boolean pending = false; int undoing = decision.undoing; List<Failure> failures = new ArrayList<>(); for (List<Block> branch",
+                                "boolean pending = false; boolean done = false; int undoing = decision.undoing; List<Failure> failures = new ArrayList<>(); for (List<Block> branch")
                         .with(
                                 "engine.Evaluator#parallel",
                                 "case Status.Done() -> {} case Status.Pending() -> pending = true;",
                                 "case Status.Done() -> done = true; case Status.Pending() -> pending = true;")
-                        .with("engine.Evaluator#parallel", "return joined(pending, failures, place);", "return joined(pending && !done, failures, place);")
+                        .with("engine.Evaluator#parallel", "return joined(pending, undoing, failures, place);", "return joined(pending && !done, undoing, failures, place);")
                         .killedBy("engine.ControlFlowTest"),
                 Mutant.of("timer-by-node-clock", "Due times are the database's: a node's clock decides none.")
                         .with(

@@ -49,8 +49,8 @@ final class StoreMutants {
                                 "boolean alive = true;")
                         .with(
                                 "store.sqlite.Commits#run",
-                                "boolean send = alive(row) && !row.cancel() && !row.pause()",
-                                "boolean send = !row.cancel() && !row.pause()")
+                                "boolean send = alive(row) && !commit.held(row.cancel(), row.pause())",
+                                "boolean send = !commit.held(row.cancel(), row.pause())")
                         .with(
                                 "store.postgres.CommitStatement#HEAD",
                                 """
