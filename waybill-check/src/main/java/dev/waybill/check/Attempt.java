@@ -34,6 +34,11 @@ record Attempt(Receipt receipt, List<Move> moves) {
         return state;
     }
 
+    /** When it was first known to have happened. */
+    @Nullable Move firstApplied() {
+        return moves.stream().filter(move -> move.toState().equals("committed") || move.toState().equals("verified")).findFirst().orElse(null);
+    }
+
     @Nullable Move firstTo(String state) {
         return moves.stream().filter(move -> move.toState().equals(state)).findFirst().orElse(null);
     }

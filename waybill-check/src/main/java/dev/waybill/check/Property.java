@@ -20,7 +20,7 @@ interface Property {
                 new OneDelivery(), new DurableBeforeSend(), new LegalMoves(), new GaplessJournal(), new Attempts(), new OncePerEffect(),
                 new OncePerKey(), new OncePerContent(), new FencedOwner(), new AtomicSettle(), new NoFalseCertainty(), new AppendOnly(),
                 new ProviderBytes(), new BlockOrder(), new Timers(), new QuietBeforeResend(), new NothingLost(), new OneRunPerKey(),
-                new StoppedMeansStopped(), new TenantIsolation(), new Identity(), new Outbox(), new OpenQueue(), new EndedClean(),
+                new StoppedMeansStopped(), new UndoneInReverse(), new TenantIsolation(), new Identity(), new Outbox(), new OpenQueue(), new EndedClean(),
                 new RestAfterCalm(), new Visible(), new Drained());
     }
 

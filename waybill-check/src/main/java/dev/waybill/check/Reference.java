@@ -13,6 +13,7 @@ import java.util.PriorityQueue;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ArrayNode;
 
 /**
  * An interpreter of sequences written for this checker from language.md alone. It walks the document over the recorded outcomes and says
@@ -110,6 +111,7 @@ final class Reference {
                         case "try_catch" -> tryCatch(block, place, after);
                         case "for_each" -> forEach(block, place, after);
                         case "loop" -> loop(block, place, after);
+                        case "saga" -> saga(block, place, after);
                         default -> {
                             unsupported = "block type " + block.path("type");
                             yield new Status.Open(id(block, place), false);
@@ -169,6 +171,10 @@ final class Reference {
             return new Status.Open(path, true);
         }
         // Of a chain of resends one carries the output.
+        Move undone = attempts.getLast().state().equals("compensated") ? attempts.getLast().firstApplied() : null;
+        if (undone != null) {
+            return new Status.Done(undone.at()); // what it did was undone later; it had ended all the same
+        }
         Attempt last = attempts.reversed().stream()
                 .filter(one -> one.applied() && one.last() != null && !one.last().outputState().equals("none"))
                 .findFirst()
@@ -294,6 +300,42 @@ final class Reference {
             }
         }
         return first;
+    }
+
+    /** Actions stand one behind the other; what undoes them may run once one has failed, or the run undoes as a whole. */
+    private Status saga(JsonNode block, Place place, Instant after) {
+        String path = id(block, place);
+        visit(path, after);
+        BlockRow row = story.lastRow(path);
+        BlockRow failed = row != null && row.kind().equals("frame") ? row : null;
+        BlockRow whole = story.rows("$undo").isEmpty() ? null : story.rows("$undo").getFirst();
+        Instant undoing = failed != null ? failed.at() : whole != null ? whole.at() : null;
+        ArrayNode actions = Json.MAPPER.createArrayNode();
+        Set<String> undoes = new HashSet<>();
+        block.path("steps").forEach(step -> {
+            actions.add(step.path("action"));
+            RecordedValues.blockIds(step.path("compensation"), undoes);
+        });
+        Status status = blocks(actions, place.guarded(), after);
+        Instant last = undoing == null ? after : undoing;
+        boolean open = false;
+        if (undoing != null) {
+            for (String undo : story.paths(place.prefix)) {
+                if (undoes.contains(firstName(undo, place.prefix))) {
+                    visit(undo, undoing);
+                    open |= story.attempts(undo).stream().anyMatch(Attempt::unresolved);
+                    for (Attempt attempt : story.attempts(undo)) {
+                        Move move = attempt.last();
+                        last = later(last, move == null ? attempt.receipt().at() : move.at());
+                    }
+                }
+            }
+        }
+        if (failed == null) {
+            return row != null && row.kind().equals("output") ? new Status.Done(row.at()) : status instanceof Status.Done ? new Status.Open(path, false) : status;
+        }
+        boolean outside = status instanceof Status.Failed why && why.outside;
+        return open ? new Status.Open(path, true) : new Status.Failed(last, path, outside);
     }
 
     private Status forEach(JsonNode block, Place place, Instant after) {
@@ -478,7 +520,7 @@ final class Reference {
             return;
         }
         for (Attempt attempt : story.attempts()) {
-            if (attempt.receipt().at().isAfter(failed.at)) {
+            if (attempt.receipt().at().isAfter(failed.at) && !story.compensates(attempt)) {
                 finding(
                         Kind.ORDER, attempt.receipt().path(),
                         attempt + " was sent at " + attempt.receipt().at() + ", after " + failed.path + " had failed uncaught");

@@ -32,6 +32,7 @@ final class RunStory {
     private final List<Move> moves = new ArrayList<>();
     private @Nullable Reference reference;
     private @Nullable JsonNode document;
+    private @Nullable Set<String> compensations;
 
     RunStory(RunKey key) {
         this.key = key;
@@ -101,6 +102,27 @@ final class RunStory {
             document = parsed;
         }
         return parsed;
+    }
+
+    /** All paths behind an iteration prefix. */
+    Set<String> paths(String prefix) {
+        Set<String> paths = new java.util.TreeSet<>(effects.subMap(prefix, prefix + '\uffff').keySet());
+        paths.addAll(rows.subMap(prefix, prefix + '\uffff').keySet());
+        return paths;
+    }
+
+    /** Whether an attempt belongs to a compensation of a saga. */
+    boolean compensates(Attempt attempt) {
+        String path = attempt.receipt().path();
+        Set<String> known = compensations;
+        if (known == null) {
+            known = new java.util.HashSet<>();
+            for (JsonNode compensation : document().findValues("compensation")) {
+                RecordedValues.blockIds(compensation, known);
+            }
+            compensations = known;
+        }
+        return known.contains(path.substring(path.lastIndexOf('/') + 1));
     }
 
     /** The first durable sign of anything at this path, or null. */

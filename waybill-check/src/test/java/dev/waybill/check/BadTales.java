@@ -40,6 +40,14 @@ final class BadTales {
         all.add(new Bad(property, lie, from, change));
     }
 
+    /** What undid one action is said to undo the other. */
+    private static void swapCompensations(Tale tale) {
+        ObjectNode sequence = tale.tables.get("sequences").getFirst();
+        String definition = text(sequence, "definition");
+        String moved = definition.replace("refund", "?").replace("release", "refund").replace("?", "release");
+        sequence.put("definition", moved);
+    }
+
     private static void late(ObjectNode row, String member, long millis) {
         row.put(member, java.time.Instant.parse(text(row, member)).plusMillis(millis).toString());
     }
@@ -301,6 +309,18 @@ final class BadTales {
         bad("one-run-per-key", "every start was refused, and there is a run", GoodTales::oneKey, tale -> tale.client.forEach(call -> call.put("result", "fail")));
         bad("one-run-per-key", "the key stands for another run", GoodTales::oneKey, tale -> tale.tables.get("dedup_keys").getFirst()
                 .put("instance_id", STRANGE));
+        bad("undone-in-reverse", "undone in the order in which it was done", GoodTales::sagaUndone, BadTales::swapCompensations);
+        bad("undone-in-reverse", "what is unknown is undone", GoodTales::sagaCancelled, BadTales::swapCompensations);
+        bad("undone-in-reverse", "compensated, and nothing undid it", GoodTales::sagaUndone, tale -> {
+            ObjectNode sequence = tale.tables.get("sequences").getFirst();
+            ObjectNode document = (ObjectNode) Json.parse(text(sequence, "definition"));
+            ObjectNode charge = (ObjectNode) document.path("blocks").path(0).path("steps").path(1);
+            ObjectNode reserve = (ObjectNode) document.path("blocks").path(0).path("steps").path(0);
+            ObjectNode both = Json.MAPPER.createObjectNode().put("id", "both").put("type", "parallel");
+            both.putArray("branches").add(Json.MAPPER.createArrayNode().add(charge.remove("compensation"))).add(Json.MAPPER.createArrayNode().add(reserve.get("compensation")));
+            reserve.set("compensation", both);
+            sequence.put("definition", document.toString());
+        });
         bad("stopped-means-stopped", "sent after the pause", GoodTales::paused, tale -> tale.client.getLast()
                 .put("at", text(tale.run(), "updated_at")).put("answered", text(tale.run(), "updated_at")));
         bad("stopped-means-stopped", "sent after the cancel", GoodTales::cancelledInTime, tale -> {

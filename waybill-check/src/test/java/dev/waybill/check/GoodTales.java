@@ -45,6 +45,9 @@ final class GoodTales {
         all.put("429 and a second attempt with the same key", GoodTales::retried);
         all.put("nothing was sent, and a second attempt", GoodTales::notSent);
         all.put("failed, asked again by a person with another request", GoodTales::askedAgain);
+        all.put("a saga that came to its end", GoodTales::saga);
+        all.put("a saga whose last action is refused is undone in reverse", GoodTales::sagaUndone);
+        all.put("a cancelled saga: only what is proven is undone, and the rest once it is known", GoodTales::sagaCancelled);
         all.put("cancelled with a residual", GoodTales::residual);
         all.put("a residual is resolved after the end", GoodTales::residualResolved);
         all.put("unknown under on_unknown: fail", GoodTales::failPolicy);
@@ -206,6 +209,39 @@ final class GoodTales {
         Tale tale = declined().after(5_000).signal("retry").blockRow("charge", "cleared", "{'attempts': 1}").claimed().charges("charge");
         tale.receipt("charge", 1).put("request_sha256", "another card");
         return tale.charges("ship").completes();
+    }
+
+    private static String pair(String action, String compensation) {
+        return "{'id': '" + action + "', 'action': " + step(action) + ", 'compensation': " + step(compensation) + "}";
+    }
+
+    private static final String SAGA = "[{'id': 'order', 'type': 'saga', 'steps': [" + pair("reserve", "release") + ", " + pair("charge", "refund")
+            + ", " + pair("pack", "unpack") + "]}, " + SHIP + "]";
+
+    static Tale saga() {
+        Tale tale = new Tale().starts(SAGA, "{}").charges("reserve").charges("charge").dispatches("pack").arrives().applied().answers(201, "{}");
+        return tale.together(() -> tale.settles(201, "{}").blockRow("order", "output", "{'steps': 3}")).charges("ship").completes();
+    }
+
+    static Tale sagaUndone() {
+        Tale tale = new Tale().starts(SAGA, "{}").charges("reserve").charges("charge").dispatches("pack").arrives().answers(422, "{}");
+        tale.together(() -> tale.refused(422, "{}").blockRow("pack", "error", "{'code': 'HTTP_REJECTED'}").blockRow("order", "frame", "{'path': 'pack', 'error': {'code': 'HTTP_REJECTED'}}").dispatches("refund"));
+        tale.arrives().applied().answers(201, "{}");
+        tale.together(() -> tale.settles(201, "{}").of("charge", 0).compensated().dispatches("release"));
+        tale.arrives().applied().answers(201, "{}");
+        return tale.together(() -> tale.settles(201, "{}").of("reserve", 0).compensated()).ends("failed", "HTTP_REJECTED");
+    }
+
+    /** Case A20. */
+    static Tale sagaCancelled() {
+        Tale tale = new Tale().starts(SAGA, "{}").charges("reserve").dispatches("charge").arrives().applied().unknown("engine", "reset").waits("effect_unknown", "charge")
+                .after(1_000).signal("cancel").after(500).claimed();
+        tale.together(() -> tale.blockRow("$undo", "frame", "{'ends': 'cancelled'}").dispatches("release"));
+        tale.arrives().applied().answers(201, "{}");
+        tale.together(() -> tale.settles(201, "{}").of("reserve", 0).compensated()).ends("cancelled", null, "charge");
+        tale.after(90_000).of("charge", 0).resolved("committed", null).after(1_000);
+        tale.blockRow("$undo", "frame", "{'ends': 'cancelled'}").claimed().dispatches("refund").arrives().applied().answers(201, "{}");
+        return tale.together(() -> tale.settles(201, "{}").of("charge", 0).compensated()).ends("cancelled", null);
     }
 
     static Tale residual() {

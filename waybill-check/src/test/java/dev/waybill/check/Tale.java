@@ -317,7 +317,7 @@ final class Tale {
         String path = text(receipt, "path");
         int attempt = receipt.path("attempt").asInt();
         List<ObjectNode> before = tables.get("journal").stream().filter(row -> at(row, path) && row.path("attempt").asInt() == attempt).toList();
-        boolean recovers = actor.equals("recovery");
+        boolean recovers = actor.equals("recovery") || actor.equals("compensation");
         boolean person = actor.startsWith("operator:");
         ObjectNode from = recovers ? run : receipt;
         ObjectNode move = row("journal").put("tenant_id", TENANT).put("instance_id", text(receipt, "instance_id")).put("path", path)
@@ -443,6 +443,12 @@ final class Tale {
     Tale triedAgainIn(long millis, String proof) {
         moves("not_applied", "engine").put("proof", proof).put("retry_in_millis", millis);
         return this;
+    }
+
+    /** The owner undid it, and settles the receipt of that in the same transaction. */
+    Tale compensated() {
+        moves("compensated", "compensation").put("reason", "compensated").put("output_state", "saved").put("output", "{}");
+        return event("effect.resolved", text(receipt, "id"));
     }
 
     /** A client's acknowledged resolution. @param resendIn null = nothing is sent again */

@@ -23,8 +23,8 @@ final class BlockReader {
     static final int MAX_ITERATIONS = 100_000;
     static final int DEFAULT_ITERATIONS = 1_000;
 
-    private static final List<String> TYPES = List.of("step", "parallel", "router", "try_catch", "for_each", "loop");
-    private static final Set<String> NOT_BUILT = Set.of("race", "sub_sequence", "ab_split", "a_b_split", "cancellation_scope", "saga");
+    private static final List<String> TYPES = List.of("step", "parallel", "router", "try_catch", "for_each", "loop", "saga");
+    private static final Set<String> NOT_BUILT = Set.of("race", "sub_sequence", "ab_split", "a_b_split", "cancellation_scope");
     /** An id is part of receipt paths and of {@code outputs.<id>}; brackets and slashes are the path's own. */
     private static final Pattern ID = Pattern.compile("[^\\s/\\[\\]#\"'\\p{Cntrl}]{1,128}");
 
@@ -55,10 +55,7 @@ final class BlockReader {
             return blocks;
         }
         for (int i = 0; i < list.size(); i++) {
-            if (++count > MAX_BLOCKS) {
-                if (count == MAX_BLOCKS + 1) {
-                    faults.add("LIMIT_EXCEEDED", pointer, "a sequence has at most " + MAX_BLOCKS + " blocks");
-                }
+            if (tooMany(pointer)) {
                 return blocks;
             }
             Block block = block(list.get(i), pointer + "/" + i, nesting + 1, variables);
@@ -67,6 +64,13 @@ final class BlockReader {
             }
         }
         return List.copyOf(blocks);
+    }
+
+    private boolean tooMany(String pointer) {
+        if (++count == MAX_BLOCKS + 1) {
+            faults.add("LIMIT_EXCEEDED", pointer, "a sequence has at most " + MAX_BLOCKS + " blocks");
+        }
+        return count > MAX_BLOCKS;
     }
 
     private @Nullable Block block(JsonNode node, String pointer, int nesting, Set<String> variables) {
@@ -88,6 +92,7 @@ final class BlockReader {
                     blocks(fields, "finally_block", false, nesting, variables));
             case "for_each" -> forEach(fields, id, nesting, variables);
             case "loop" -> loop(fields, id, nesting, variables);
+            case "saga" -> saga(fields, id, nesting, variables);
             default -> null;
         };
         if (block != null) {
@@ -162,6 +167,58 @@ final class BlockReader {
                 fields.flag("continue_on_error", false),
                 poll == null ? Duration.ZERO : poll,
                 retain(fields));
+    }
+
+    private Block saga(Fields fields, String id, int nesting, Set<String> variables) {
+        JsonNode steps = fields.require("steps", JsonNode::isArray, "a list of {id, action, compensation}", Json.NODES.arrayNode());
+        limit(fields, "steps", steps.size());
+        List<Sequence.SagaStep> list = new ArrayList<>();
+        Set<String> names = new HashSet<>();
+        for (int i = 0; i < Math.min(steps.size(), MAX_BRANCHES); i++) {
+            String at = fields.at("steps") + "/" + i;
+            if (!steps.get(i).isObject()) {
+                faults.add("WRONG_TYPE", at, "a step of a saga is an object {id, action, compensation}");
+                continue;
+            }
+            Fields step = new Fields(steps.get(i), at, faults);
+            // It names the pair for people and is part of no path: its action may have the same id.
+            String name = step.require("id", JsonNode::isString, "a string", Json.NODES.stringNode("")).stringValue();
+            if (!name.isEmpty() && !ID.matcher(name).matches()) {
+                step.fault("INVALID_VALUE", "id", "the id of a saga's step is 1 to 128 characters without white space, quotes, slash, brackets or #");
+            } else if (!name.isEmpty() && !names.add(name)) {
+                step.fault("DUPLICATE_ID", "id", "another step of this saga has the id " + name);
+            }
+            Block action = one(step, "action", true, nesting, variables);
+            Block compensation = undoing(step, nesting, variables);
+            step.done();
+            if (action != null) {
+                list.add(new Sequence.SagaStep(name, action, compensation));
+            }
+        }
+        return new Sequence.Saga(id, List.copyOf(list));
+    }
+
+    /** Steps in it are keyed by the receipt they undo where they declare no key. */
+    private @Nullable Block undoing(Fields step, int nesting, Set<String> variables) {
+        boolean before = steps.undoing;
+        steps.undoing = true;
+        Block compensation = one(step, "compensation", false, nesting, variables);
+        steps.undoing = before;
+        return compensation;
+    }
+
+    private @Nullable Block one(Fields parent, String name, boolean required, int nesting, Set<String> variables) {
+        JsonNode node = required
+                ? parent.require(name, JsonNode::isObject, "a block", Json.NODES.missingNode())
+                : parent.optional(name, JsonNode::isObject, "a block");
+        if (node == null || node.isMissingNode()) {
+            return null;
+        }
+        if (nesting >= MAX_NESTING) {
+            faults.add("LIMIT_EXCEEDED", parent.at(name), "blocks are nested deeper than " + MAX_NESTING);
+            return null;
+        }
+        return tooMany(parent.at(name)) ? null : block(node, parent.at(name), nesting + 1, variables);
     }
 
     private Block forEach(Fields fields, String id, int nesting, Set<String> variables) {

@@ -56,12 +56,17 @@ final class HttpRequestReader {
             names.add(SecretText.escapeName(param.getKey()));
             if (param.getKey().equals("headers") && param.getValue().isObject()) {
                 compiled.add(headers(param.getValue(), at, effect, variables));
-                keyHeader = param.getValue().propertyNames().stream().anyMatch(KEY_HEADER::equalsIgnoreCase);
+                keyHeader = carriesKey(params);
             } else {
                 compiled.add(values.value(param.getValue(), at, variables));
             }
         }
         return new Request(Values.build(names, compiled), keyHeader, params.path("read").asBoolean(false));
+    }
+
+    /** Whether a header is given that carries an idempotency key. */
+    static boolean carriesKey(@Nullable JsonNode params) {
+        return params != null && params.path("headers").propertyNames().stream().anyMatch(KEY_HEADER::equalsIgnoreCase);
     }
 
     private Compiled headers(JsonNode headers, String pointer, @Nullable Effect effect, Set<String> variables) {

@@ -53,6 +53,9 @@ public record Sequence(
         }
     }
 
+    /** The variable under which a compensation's blocks see what they undo: {@code {key, path}}. Not a name that a document can use. */
+    public static final String UNDOES = "$undoes";
+
     /** A node of a sequence. Block ids are unique in the document. */
     public sealed interface Block {
         String id();
@@ -107,6 +110,15 @@ public record Sequence(
 
     /** Unknown never enters catch. An empty catch swallows. */
     public record TryCatch(String id, List<Block> tryBlock, List<Block> catchBlock, List<Block> finallyBlock) implements Block {}
+
+    /**
+     * Actions run one after another. When one fails for good, or the run is cancelled, what the others certainly did is undone in reverse
+     * (semantics.md section 8, case A20). Unknown undoes nothing.
+     */
+    public record Saga(String id, List<SagaStep> steps) implements Block {}
+
+    /** @param compensation undoes the effects of the action; null = nothing can */
+    public record SagaStep(String id, Block action, @Nullable Block compensation) {}
 
     /**
      * @param pollInterval waited between iterations; zero = none
@@ -261,6 +273,12 @@ public record Sequence(
                     declared("replayed", replayed, under.replayed()), receiptId != null ? receiptId : under.receiptId(), labels, statuses,
                     declared("settle", settle, under.settle()), verify != null ? verify : under.verify(), declared("resend", resend, under.resend()),
                     onConflict != null || statusMap.containsKey(409) ? onConflict : under.onConflict(), repeats, own, under);
+        }
+
+        /** The same under another key. */
+        Effect keyedBy(Value other) {
+            return new Effect(
+                    name, other, keyHeader, keyWindow, replayed, receiptId, labels, statusMap, settle, verify, resend, onConflict, repeats, own, profile);
         }
 
         private <T> T declared(String field, T mine, @Nullable T profiles) {

@@ -37,6 +37,8 @@ final class StepReader {
     private final EffectReader effects;
     private final Destinations destinations;
     private final Set<DestinationProfile> used;
+    /** What is read belongs to a compensation: its steps have the key of what they undo, unless they declare one. */
+    boolean undoing;
 
     /**
      * @param used      gets every profile that holds for a step, or may
@@ -63,6 +65,10 @@ final class StepReader {
         JsonNode params = fields.get("params");
         Lookup known = destinations.lookup(handler, params == null ? null : params.get("url"), used);
         Effect own = effects.read(fields, variables, known);
+        if (undoing && (own == null || own.key() == null) && !PURE.contains(handler) && !HttpRequestReader.carriesKey(params)
+                && (params == null || !params.path("read").asBoolean(false))) {
+            own = (own == null ? Effect.DEFAULT : own).keyedBy(UndoKey.INSTANCE);
+        }
         Effect effect = known.profile() == null ? own : (own == null ? Effect.DEFAULT : own).at(known.profile());
         // A header that only the node's profile names is checked when the step runs: the profile may change, the version does not.
         Effect written = known.profile() != null && known.profile().ofNode() ? own : effect;

@@ -65,6 +65,10 @@ final class Decision {
      * violations of an invariant.
      */
     final List<Failure> blocked = new ArrayList<>();
+    /** Where a compensation failed for good or waits for a person. */
+    final List<String> notUndone = new ArrayList<>();
+    /** Sagas that are being undone. */
+    int undoing;
     /** An uncaught failure beside branches that still run: nothing new may start. */
     boolean failing;
 

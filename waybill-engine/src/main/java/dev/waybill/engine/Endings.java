@@ -9,13 +9,17 @@ import dev.waybill.store.Release;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ObjectNode;
 
 /** How a turn gives its run up when nothing is in flight and nothing can start: the last thing it says. Pure. */
-record Endings(Sequence sequence, RunState state) {
+record Endings(Sequence sequence, Sagas sagas, RunState state) {
 
     Release of(Decision decision, boolean draining) {
+        if (Unwinding.active(state)) {
+            return decision.status instanceof Status.Done ? undone() : pending(decision, draining);
+        }
         if (state.cancelRequested && !(decision.status instanceof Status.Done)) {
-            return release(InstanceState.CANCELLED, null, null, Reasons.outcome(null, null, state));
+            return release(InstanceState.CANCELLED, null, null, outcome(null, null));
         }
         if (!decision.blocked.isEmpty()) {
             return failed(List.copyOf(decision.blocked));
@@ -23,9 +27,24 @@ record Endings(Sequence sequence, RunState state) {
         return switch (decision.status) {
             case Status.Failed(List<Failure> failures) -> failed(failures);
             case Status.Done() ->
-                release(InstanceState.COMPLETED, null, null, Reasons.outcome(Reasons.output(sequence, state), null, state));
+                release(InstanceState.COMPLETED, null, null, outcome(Reasons.output(sequence, state), null));
             case Status.Pending() -> pending(decision, draining);
         };
+    }
+
+    /** As it had ended, or was about to, with what is left now. */
+    private Release undone() {
+        JsonNode how = state.body(state.rowOrThrow(Unwinding.PATH));
+        ObjectNode outcome = outcome(null, null);
+        JsonNode error = how.get("error");
+        if (error != null) {
+            outcome.set("error", error);
+        }
+        return release(InstanceState.ofWire(how.path("ends").asString()), null, null, outcome);
+    }
+
+    private ObjectNode outcome(@Nullable JsonNode output, @Nullable List<Failure> failures) {
+        return Reasons.outcome(output, failures, state, sagas.standing(state));
     }
 
     private Release pending(Decision decision, boolean draining) {
@@ -39,7 +58,7 @@ record Endings(Sequence sequence, RunState state) {
     }
 
     Release failed(List<Failure> failures) {
-        return release(InstanceState.FAILED, null, null, Reasons.outcome(null, failures, state));
+        return release(InstanceState.FAILED, null, null, outcome(null, failures));
     }
 
     /** Too many takeovers or deaths without progress: a person must look. */

@@ -50,5 +50,5 @@ record Engine(
      *
      * @param invariants of the document, and those declared for the version afterwards
      */
-    record Loaded(Sequence sequence, List<String> stepIds, List<Invariant> invariants) {}
+    record Loaded(Sequence sequence, List<String> stepIds, List<Invariant> invariants, Sagas sagas) {}
 }

@@ -9,6 +9,7 @@ import dev.waybill.definition.Sequence.ForEach;
 import dev.waybill.definition.Sequence.Loop;
 import dev.waybill.definition.Sequence.Parallel;
 import dev.waybill.definition.Sequence.Router;
+import dev.waybill.definition.Sequence.Saga;
 import dev.waybill.definition.Sequence.Step;
 import dev.waybill.definition.Sequence.TryCatch;
 import dev.waybill.engine.Decision.Failure;
@@ -46,15 +47,39 @@ final class Evaluator {
     private final Draft draft;
     private final Set<String> inFlight;
     private final Decision decision = new Decision();
+    private final Unwinding unwinding;
+    /** The run only undoes: an unknown outcome is a residual, nobody is asked and nothing is sent again. */
+    private final boolean ending;
+
     private @Nullable String sought;
     private @Nullable Ready found;
 
-    private Evaluator(Sequence sequence, List<String> stepIds, RunState state, Draft draft, Set<String> inFlight) {
+    private Evaluator(Sequence sequence, List<String> stepIds, RunState state, Draft draft, Set<String> inFlight, boolean ending, boolean survey) {
         this.sequence = sequence;
         this.stepIds = stepIds;
         this.state = state;
         this.draft = draft;
         this.inFlight = inFlight;
+        this.ending = ending;
+        this.unwinding = new Unwinding(this, state, draft, decision, inFlight, ending, survey);
+    }
+
+    /** One whose blocks are asked by the undoing of a whole run. */
+    static Evaluator unwinding(Sequence sequence, List<String> stepIds, RunState state, Draft draft, Set<String> inFlight, boolean survey) {
+        return new Evaluator(sequence, stepIds, state, draft, inFlight, true, survey);
+    }
+
+    Decision decision() {
+        return decision;
+    }
+
+    /** Where the sought effect stands was found. */
+    boolean found() {
+        return found != null;
+    }
+
+    Unwinding unwinding() {
+        return unwinding;
     }
 
     /**
@@ -62,8 +87,8 @@ final class Evaluator {
      * @param inFlight paths whose call or preparation this turn is waiting for
      */
     static Decision decide(Sequence sequence, List<String> stepIds, RunState state, Draft draft, Set<String> inFlight) {
-        Evaluator evaluator = new Evaluator(sequence, stepIds, state, draft, inFlight);
-        evaluator.decision.status = evaluator.blocks(sequence.blocks(), new Place("", Map.of(), false));
+        Evaluator evaluator = new Evaluator(sequence, stepIds, state, draft, inFlight, false, false);
+        evaluator.decision.status = evaluator.blocks(sequence.blocks(), Place.TOP);
         return evaluator.decision;
     }
 
@@ -74,48 +99,19 @@ final class Evaluator {
      * @return null when the run does not come there
      */
     static @Nullable Ready find(Sequence sequence, List<String> stepIds, RunState state, String path) {
-        Evaluator evaluator = new Evaluator(sequence, stepIds, state, new Draft(state.key.id(), state), Set.of());
+        Evaluator evaluator = new Evaluator(sequence, stepIds, state, new Draft(state.key.id(), state), Set.of(), false, false);
         evaluator.sought = path;
-        evaluator.blocks(sequence.blocks(), new Place("", Map.of(), false));
+        evaluator.blocks(sequence.blocks(), Place.TOP);
         return evaluator.found;
     }
 
-    /**
-     * @param prefix iteration prefix of paths
-     * @param vars   loop variables and error
-     * @param caught a failure here goes to a catch or a finally: branches beside it run to their end
-     */
-    private record Place(String prefix, Map<String, JsonNode> vars, boolean caught) {
-        Place with(String name, JsonNode value) {
-            Map<String, JsonNode> more = new HashMap<>(vars);
-            more.put(name, value);
-            return new Place(prefix, more, caught);
-        }
-
-        Place guarded() {
-            return caught ? this : new Place(prefix, vars, true);
-        }
-
-        Place iteration(String path, int index) {
-            return new Place(path + "[" + index + "]/", vars, caught);
-        }
-    }
-
     private RunScope scope(Place place, String path, int attempt) {
-        return new RunScope(state, stepIds, place.prefix, place.vars, path, attempt);
+        return new RunScope(state, stepIds, place.prefix(), place.vars(), path, attempt);
     }
 
     private Status blocks(List<Block> blocks, Place place) {
         for (Block block : blocks) {
-            Status status =
-                    switch (block) {
-                        case Step step -> step(step, place);
-                        case Parallel parallel -> parallel(parallel, place);
-                        case Router router -> router(router, place);
-                        case TryCatch tryCatch -> tryCatch(tryCatch, place);
-                        case ForEach forEach -> forEach(forEach, place);
-                        case Loop loop -> loop(loop, place);
-                    };
+            Status status = block(block, place);
             if (!(status instanceof Status.Done)) {
                 return status;
             }
@@ -123,10 +119,22 @@ final class Evaluator {
         return Decision.DONE;
     }
 
+    Status block(Block block, Place place) {
+        return switch (block) {
+            case Step step -> step(step, place);
+            case Parallel parallel -> parallel(parallel, place);
+            case Router router -> router(router, place);
+            case TryCatch tryCatch -> tryCatch(tryCatch, place);
+            case ForEach forEach -> forEach(forEach, place);
+            case Loop loop -> loop(loop, place);
+            case Saga saga -> unwinding.saga(saga, place, sought);
+        };
+    }
+
     // --- step ------------------------------------------------------------------------------------------------------------------
 
     private Status step(Step step, Place place) {
-        String path = place.prefix + step.id();
+        String path = place.prefix() + step.id();
         if (inFlight.contains(path)) {
             return Decision.PENDING;
         }
@@ -269,6 +277,9 @@ final class Evaluator {
         Healing.Unknown unknown = Healing.of(step, sequence, path, scope(place, path, attempt), members);
         decision.unknowns.add(unknown);
         java.util.UUID receipt = unknown.newest().receipt.id();
+        if (ending) {
+            return waiting("effect_unknown", path, receipt, null);
+        }
         switch (unknown.next()) {
             case Healing.Next.Ask ask when ask.dueInMillis() <= 0 -> decision.asks.add(unknown);
             case Healing.Next.Ask ask -> decision.waiting.add(new Waiting("effect_unknown", path, receipt, ask.dueInMillis(), "verify"));
@@ -344,6 +355,7 @@ final class Evaluator {
 
     private Status parallel(Parallel parallel, Place place) {
         boolean pending = false;
+        int undoing = decision.undoing;
         List<Failure> failures = new ArrayList<>();
         for (List<Block> branch : parallel.branches()) {
             switch (blocks(branch, place)) {
@@ -352,14 +364,14 @@ final class Evaluator {
                 case Status.Failed(List<Failure> more) -> failures.addAll(more);
             }
         }
-        return joined(pending, failures, place);
+        return joined(pending, undoing, failures, place);
     }
 
-    /** A join waits for every branch; where nothing catches the failure, nothing new starts beside it. */
-    private Status joined(boolean pending, List<Failure> failures, Place place) {
-        if (!failures.isEmpty() && !place.caught) {
+    /** A join waits for every branch; where nothing catches the failure, nothing new starts beside it but what undoes. */
+    private Status joined(boolean pending, int undoing, List<Failure> failures, Place place) {
+        if (!failures.isEmpty() && !place.caught()) {
             decision.failing = true;
-            return new Status.Failed(failures);
+            return decision.undoing > undoing ? Decision.PENDING : new Status.Failed(failures);
         }
         if (pending) {
             return Decision.PENDING;
@@ -368,7 +380,7 @@ final class Evaluator {
     }
 
     private Status router(Router router, Place place) {
-        String path = place.prefix + router.id();
+        String path = place.prefix() + router.id();
         BlockRow row = state.row(path);
         if (row != null && row.kind() == Kind.ERROR) {
             return failed(path, Problems.parse(state.body(row)));
@@ -399,10 +411,7 @@ final class Evaluator {
     private Status tryCatch(TryCatch block, Place place) {
         Status outcome = blocks(block.tryBlock(), place.guarded());
         if (outcome instanceof Status.Failed failed) {
-            Failure first = failed.failures().getFirst();
-            ObjectNode error = Problems.json(first.problem());
-            error.put("path", first.path());
-            Place catching = place.with("error", error);
+            Place catching = catching(failed, place);
             outcome = blocks(block.catchBlock(), block.finallyBlock().isEmpty() ? catching : catching.guarded());
         }
         if (outcome instanceof Status.Pending) {
@@ -412,8 +421,18 @@ final class Evaluator {
         return last instanceof Status.Done ? outcome : last;
     }
 
+    private static Place catching(Status.Failed failed, Place place) {
+        Failure first = failed.failures().getFirst();
+        return place.with("error", Problems.json(first.problem()).put("path", first.path()));
+    }
+
+    /** Where a catch block that has begun stands. */
+    Place caught(TryCatch block, Place place) {
+        return blocks(block.tryBlock(), place.guarded()) instanceof Status.Failed failed ? catching(failed, place) : place;
+    }
+
     private Status forEach(ForEach block, Place place) {
-        String path = place.prefix + block.id();
+        String path = place.prefix() + block.id();
         BlockRow row = state.row(path);
         if (row != null && row.kind() == Kind.OUTPUT) {
             return Decision.DONE;
@@ -444,10 +463,11 @@ final class Evaluator {
             draft.row(path, Kind.FRAME, NODES.objectNode().set("items", items), null);
         }
         int open = 0;
+        int undoing = decision.undoing;
         List<Failure> failures = new ArrayList<>();
         for (int i = state.firstOpen(path); i < items.size() && open < block.concurrency(); i++) {
             Place iteration = place.iteration(path, i);
-            if (!failures.isEmpty() && !begun(iteration.prefix)) {
+            if (!failures.isEmpty() && !begun(iteration.prefix())) {
                 break; // an item failed: what has begun runs to its end, nothing new begins
             }
             Place inside = iteration.with(block.itemVar(), items.get(i)).with("index", NODES.numberNode(i));
@@ -461,7 +481,7 @@ final class Evaluator {
                 case Status.Failed(List<Failure> more) -> failures.addAll(more);
             }
         }
-        Status status = joined(open > 0, failures, place);
+        Status status = joined(open > 0, undoing, failures, place);
         if (status instanceof Status.Done) {
             draft.row(path, Kind.OUTPUT, NODES.objectNode().put("count", items.size()), null);
         }
@@ -474,7 +494,7 @@ final class Evaluator {
     }
 
     private Status loop(Loop block, Place place) {
-        String path = place.prefix + block.id();
+        String path = place.prefix() + block.id();
         BlockRow row = state.row(path);
         if (row != null && row.kind() == Kind.OUTPUT) {
             return Decision.DONE;
@@ -497,7 +517,7 @@ final class Evaluator {
                 return status;
             }
             if (block.breakOn() != null) {
-                String breakPath = inside.prefix + "$break";
+                String breakPath = inside.prefix() + "$break";
                 Boolean stop = verdict(breakPath, block.breakOn(), inside);
                 if (stop == null) {
                     return failed(breakPath, Problems.parse(state.body(state.rowOrThrow(breakPath))));
@@ -507,7 +527,7 @@ final class Evaluator {
                 }
             }
             if (block.pollInterval().isPositive()) {
-                String pollPath = inside.prefix + "$poll";
+                String pollPath = inside.prefix() + "$poll";
                 BlockRow timer = state.row(pollPath);
                 if (timer == null) {
                     draft.row(pollPath, Kind.TIMER, null, block.pollInterval().toMillis());

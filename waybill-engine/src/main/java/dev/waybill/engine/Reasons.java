@@ -8,6 +8,7 @@ import dev.waybill.model.EffectState;
 import dev.waybill.model.Problem;
 import java.time.Instant;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ArrayNode;
@@ -77,7 +78,8 @@ final class Reasons {
         return last == null ? NODES.nullNode() : last;
     }
 
-    static JsonNode outcome(@Nullable JsonNode output, @Nullable List<Failure> failures, RunState state) {
+    /** @param standing what was to be undone and was not */
+    static ObjectNode outcome(@Nullable JsonNode output, @Nullable List<Failure> failures, RunState state, Set<Attempt> standing) {
         ObjectNode outcome = NODES.objectNode();
         if (output != null) {
             outcome.set("output", output);
@@ -93,13 +95,13 @@ final class Reasons {
         ArrayNode residuals = NODES.arrayNode();
         for (List<Attempt> attempts : state.allEffects()) {
             for (Attempt attempt : attempts) {
-                if (attempt.state() == EffectState.UNKNOWN) {
+                if (attempt.state() == EffectState.UNKNOWN || standing.contains(attempt)) {
                     ObjectNode residual = residuals.addObject();
                     residual.put("effect_id", attempt.receipt.id().toString());
                     residual.put("path", attempt.receipt.path());
                     residual.put("attempt", attempt.receipt.attempt());
                     residual.put("destination", attempt.receipt.destination());
-                    residual.put("state", "unknown");
+                    residual.put("state", attempt.state().wire());
                 }
             }
         }

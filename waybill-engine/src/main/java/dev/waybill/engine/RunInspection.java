@@ -8,6 +8,8 @@ import dev.waybill.definition.Sequence.ForEach;
 import dev.waybill.definition.Sequence.Loop;
 import dev.waybill.definition.Sequence.Parallel;
 import dev.waybill.definition.Sequence.Router;
+import dev.waybill.definition.Sequence.Saga;
+import dev.waybill.definition.Sequence.SagaStep;
 import dev.waybill.definition.Sequence.Step;
 import dev.waybill.definition.Sequence.TryCatch;
 import dev.waybill.engine.Decision.Failure;
@@ -155,6 +157,46 @@ public final class RunInspection {
         return paths;
     }
 
+    /**
+     * What undoing the sagas of a stopped run again would come to.
+     *
+     * @param anything whether there is something that happened and is not undone
+     * @param again    where a compensation failed for good, or waits for a person: these run again
+     */
+    public record Compensation(boolean anything, List<String> again) {}
+
+    /** What could be undone now, of a run that has failed or was cancelled (case A20). */
+    public Compensation compensation() {
+        RunState walked = new RunState(state.host(), loaded.sequence(), snapshot, state.context, EngineJson::read);
+        Draft draft = new Draft(new UUID(0, 0), walked);
+        if (!Unwinding.active(walked)) {
+            Unwinding.begin(draft);
+        }
+        Decision decision = Unwinding.decide(loaded.sequence(), loaded.stepIds(), walked, draft, Set.of(), true);
+        boolean anything = !(decision.status instanceof Status.Done) || !draft.settles.isEmpty() || !decision.notUndone.isEmpty();
+        return new Compensation(anything, List.copyOf(decision.notUndone));
+    }
+
+    /** The row that lets a run that has ended undo, and end again as it did. */
+    public BlockRow undo(UUID transition) {
+        ObjectNode body = JsonNodeFactory.instance.objectNode().put("ends", snapshot.instance().state().wire());
+        String outcome = snapshot.instance().outcome();
+        JsonNode error = outcome == null ? null : EngineJson.read(outcome).get("error");
+        if (error != null) {
+            body.set("error", error);
+        }
+        return new BlockRow(
+                Unwinding.PATH, state.nextN(Unwinding.PATH), BlockRow.Kind.FRAME, EngineJson.write(body), null, transition, null);
+    }
+
+    /** Whether what stopped here has been undone, or the whole run has: it cannot go on from there. */
+    public boolean undone(List<String> stopped) {
+        return Unwinding.active(state)
+                || state.allRows().stream().anyMatch(row -> row.kind() == BlockRow.Kind.FRAME
+                        && loaded.sagas().all().stream().anyMatch(at -> Sagas.step(row.path()).equals(at.saga().id()))
+                        && stopped.contains(state.body(row).path("path").asString("")));
+    }
+
     /** Whether a person wrote this attempt off. */
     public boolean abandoned(String path, int attempt) {
         return state.attempts(path).stream()
@@ -229,9 +271,25 @@ public final class RunInspection {
                 children.add(container("finally", path + "#finally", "branch", nodes(tryCatch.finallyBlock(), prefix)));
                 yield container(block.id(), path, "try_catch", children);
             }
+            case Saga saga -> saga(saga, path, prefix);
             case ForEach forEach -> iterations(block.id(), path, "for_each", forEach.body());
             case Loop loop -> iterations(block.id(), path, "loop", loop.body());
         };
+    }
+
+    private Node saga(Saga saga, String path, String prefix) {
+        List<Node> steps = new ArrayList<>();
+        for (SagaStep step : saga.steps()) {
+            List<Block> blocks = step.compensation() == null ? List.of(step.action()) : List.of(step.action(), step.compensation());
+            Node both = container(step.id(), path + "#" + step.id(), "branch", nodes(blocks, prefix));
+            boolean forward = blocks.size() == 1 || both.children.getLast().status.equals("pending");
+            steps.add(forward ? new Node(both.id, both.path, both.type, both.children.getFirst().status, null, null, both.children) : both);
+        }
+        BlockRow row = state.row(path);
+        Node all = container(saga.id(), path, "saga", steps);
+        return row == null || row.kind() != BlockRow.Kind.FRAME
+                ? all
+                : new Node(all.id, path, all.type, all.status.equals("completed") ? "failed" : all.status, null, state.body(row), all.children);
     }
 
     private Node iterations(String id, String path, String type, List<Block> body) {

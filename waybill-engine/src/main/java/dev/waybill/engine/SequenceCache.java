@@ -8,6 +8,7 @@ import dev.waybill.definition.Sequence.ForEach;
 import dev.waybill.definition.Sequence.Loop;
 import dev.waybill.definition.Sequence.Parallel;
 import dev.waybill.definition.Sequence.Router;
+import dev.waybill.definition.Sequence.Saga;
 import dev.waybill.definition.Sequence.Step;
 import dev.waybill.definition.Sequence.TryCatch;
 import dev.waybill.engine.Engine.Loaded;
@@ -70,7 +71,7 @@ public final class SequenceCache {
         for (InvariantDeclaration declared : store.invariants(tenant, id)) {
             invariants.add(InvariantReader.parse(EngineJson.read(declared.definition())));
         }
-        Loaded fresh = new Loaded(loaded.sequence(), loaded.stepIds(), List.copyOf(invariants));
+        Loaded fresh = new Loaded(loaded.sequence(), loaded.stepIds(), List.copyOf(invariants), loaded.sagas());
         synchronized (cache) {
             cache.put(key, new Kept(fresh, now));
         }
@@ -85,7 +86,7 @@ public final class SequenceCache {
         Sequence sequence = parser.apply(row);
         List<String> ids = new ArrayList<>();
         collect(sequence.blocks(), ids);
-        return new Loaded(sequence, List.copyOf(ids), List.of());
+        return new Loaded(sequence, List.copyOf(ids), List.of(), Sagas.of(sequence));
     }
 
     /** The version, parsed, or null when there is none. */
@@ -108,6 +109,12 @@ public final class SequenceCache {
                     collect(tryCatch.catchBlock(), ids);
                     collect(tryCatch.finallyBlock(), ids);
                 }
+                case Saga saga -> saga.steps().forEach(step -> {
+                    collect(List.of(step.action()), ids);
+                    if (step.compensation() != null) {
+                        collect(List.of(step.compensation()), ids);
+                    }
+                });
                 case Loop loop -> {
                     ids.add(loop.id());
                     collect(loop.body(), ids);

@@ -177,11 +177,19 @@ final class Turn implements Runnable {
         if (crashLooping()) {
             return commit(List.of(), endings().crashLoop());
         }
-        Decision decision = Evaluator.decide(loaded.sequence(), loaded.stepIds(), state, draft, inFlight.keySet());
-        boolean stopping = state.cancelRequested
+        boolean undoing = Unwinding.active(state);
+        Decision decision = undoing
+                ? Unwinding.decide(loaded.sequence(), loaded.stepIds(), state, draft, inFlight.keySet(), false)
+                : Evaluator.decide(loaded.sequence(), loaded.stepIds(), state, draft, inFlight.keySet());
+        boolean ends = state.cancelRequested && !undoing;
+        if (ends && inFlight.isEmpty() && !(decision.status instanceof Status.Done) && loaded.sagas().unfinished(state)) {
+            Unwinding.begin(draft);
+            return true;
+        }
+        boolean stopping = ends
                 || state.pauseRequested
                 || scheduler.draining()
-                || decision.failing
+                || (decision.failing && decision.undoing == 0)
                 || !decision.blocked.isEmpty()
                 || !(decision.status instanceof Status.Pending);
         List<Opened> intents = new ArrayList<>();
@@ -193,6 +201,10 @@ final class Turn implements Runnable {
                     draft.events.add(Settlement.resolved(state, off));
                 }
                 return true;
+            }
+            if (decision.failing) {
+                decision.ready.removeIf(ready -> !compensates(ready));
+                decision.asks.clear();
             }
             for (Ready ready : decision.ready) {
                 again |= starting.begin(draft, ready, intents);
@@ -223,7 +235,11 @@ final class Turn implements Runnable {
     }
 
     private Endings endings() {
-        return new Endings(loaded.sequence(), state);
+        return new Endings(loaded.sequence(), loaded.sagas(), state);
+    }
+
+    private boolean compensates(Ready ready) {
+        return loaded.sagas().compensations().contains(ready.step().id());
     }
 
     private boolean crashLooping() {
@@ -338,11 +354,12 @@ final class Turn implements Runnable {
         Draft sent = draft;
         List<ReceiptRow> receipts = intents.stream().map(Opened::receipt).toList();
         boolean reset = state.takeovers > 0 && !progressed && !sent.settles.isEmpty();
+        boolean compensates = !intents.isEmpty() && intents.stream().allMatch(it -> compensates(it.ready()));
         Commit commit = new Commit(
                 key, state.claim, sent.transitionId, List.copyOf(sent.settles), List.copyOf(sent.rows), receipts,
                 List.copyOf(sent.events), release, reset,
                 invariants.rows(sent.settles, intents.stream().flatMap(it -> it.guards().stream()).toList(), sent.results, release, state),
-                receipts.stream().anyMatch(receipt -> receipt.resendOf() != null) ? state.wakeSeq : null);
+                compensates || receipts.stream().anyMatch(receipt -> receipt.resendOf() != null) ? state.wakeSeq : null, compensates);
         long handedOver = engine.host().nanoTime();
         BooleanSupplier late = Calls.lastLook(engine.host(), handedOver, engine.options().sendDeadline(), wall);
         // Before the commit: a receipt that is durable and has no note of its first byte was then not sent. One that is only prepared

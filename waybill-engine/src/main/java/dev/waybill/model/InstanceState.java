@@ -24,7 +24,9 @@ public enum InstanceState {
             case PAUSED -> Set.of(SCHEDULED, CANCELLED);
             // Retry and resolve + continue reopen a failed run; the ledger decides what is sent.
             case FAILED -> Set.of(SCHEDULED);
-            case COMPLETED, CANCELLED -> Set.of();
+            // To undo what stood when it was cancelled; then it is cancelled again (case A20).
+            case CANCELLED -> Set.of(SCHEDULED);
+            case COMPLETED -> Set.of();
         };
     }
 

@@ -255,7 +255,7 @@ public final class RunDesk implements Runs {
 
     @Override
     public RunView retry(String tenant, UUID id, String actor, @Nullable String idempotencyKey) {
-        if (idempotencyKey != null && retriedBefore(tenant, id, checkedKey(idempotencyKey))) {
+        if (idempotencyKey != null && doneBefore(tenant, id, "run.retry", checkedKey(idempotencyKey))) {
             return get(tenant, id);
         }
         String details = idempotencyKey == null
@@ -282,6 +282,11 @@ public final class RunDesk implements Runs {
                         "RUN_NOT_FAILED", "run " + id + " is " + instance.state().wire() + "; only a failed run is retried",
                         "waybill run show " + id);
             }
+            if (!crashLoop && run.undone(stopped)) {
+                throw WaybillException.conflict(
+                        "RUN_UNDONE", "run " + id + " has undone what came before: it cannot go on from there",
+                        "start it anew; to undo what is left: waybill run compensate " + id);
+            }
             refuseBeforeQuiet(run, stopped);
             UUID transition = ids.get();
             List<BlockRow> rows = new ArrayList<>();
@@ -289,6 +294,44 @@ public final class RunDesk implements Runs {
             rows.add(run.clearCrashLoop(transition));
             OutsideMove move = move(key, transition, instance, Set.of(instance.state()), rows, null, null, Set.of(instance.state()),
                     new AuditRow(actor, "run.retry", id.toString(), details));
+            if (applied(key, move)) {
+                return get(tenant, id);
+            }
+        }
+        throw busy(id);
+    }
+
+    @Override
+    public RunView compensate(String tenant, UUID id, String actor, @Nullable String idempotencyKey) {
+        if (idempotencyKey != null && doneBefore(tenant, id, "run.compensate", checkedKey(idempotencyKey))) {
+            return get(tenant, id);
+        }
+        String details = idempotencyKey == null
+                ? "{}"
+                : Json.write(Json.NODES.objectNode().put("idempotency_key", idempotencyKey));
+        InstanceKey key = new InstanceKey(tenant, id);
+        for (int race = 0; race < MAX_RACES; race++) {
+            RunInspection run = inspect(tenant, id);
+            InstanceRecord instance = run.snapshot().instance();
+            InstanceState state = instance.state();
+            if (state != InstanceState.FAILED && state != InstanceState.CANCELLED) {
+                throw WaybillException.conflict(
+                        "RUN_NOT_STOPPED", "run " + id + " is " + state.wire() + "; only a failed or a cancelled run is compensated",
+                        "waybill run show " + id);
+            }
+            RunInspection.Compensation left = run.compensation();
+            if (!left.anything()) {
+                throw WaybillException.conflict(
+                        "NOTHING_TO_COMPENSATE",
+                        "no saga of run " + id + " has an effect that certainly happened, can be undone, and is not",
+                        run.unresolved().isEmpty() ? "waybill run show " + id : "resolve what is unknown: waybill effects show " + run.unresolved().getFirst());
+            }
+            refuseBeforeQuiet(run, left.again());
+            UUID transition = ids.get();
+            List<BlockRow> rows = new ArrayList<>(List.of(run.undo(transition), run.clearCrashLoop(transition)));
+            left.again().forEach(path -> rows.add(run.clear(path, transition)));
+            OutsideMove move = move(key, transition, instance, Set.of(state), rows, null, false, Set.of(state),
+                    new AuditRow(actor, "run.compensate", id.toString(), details));
             if (applied(key, move)) {
                 return get(tenant, id);
             }
@@ -311,9 +354,9 @@ public final class RunDesk implements Runs {
                 });
     }
 
-    private boolean retriedBefore(String tenant, UUID id, String idempotencyKey) {
+    private boolean doneBefore(String tenant, UUID id, String action, String idempotencyKey) {
         return store.queries().audit(tenant, id.toString(), 1_000).stream()
-                .filter(entry -> entry.row().action().equals("run.retry"))
+                .filter(entry -> entry.row().action().equals(action))
                 .anyMatch(entry -> Json.parse(entry.row().details()).path("idempotency_key").asString("").equals(idempotencyKey));
     }
 
@@ -351,8 +394,10 @@ public final class RunDesk implements Runs {
                         "run " + id + " was paused because the store was restored or failed over and may have lost receipts",
                         "compare with the providers' records, then: waybill store accept");
             }
+            // Who cancels ends a pause: what is to be undone goes on. Not so where receipts may be missing: until somebody has looked.
+            Boolean paused = cancel == null ? pause : (Boolean) behind;
             OutsideMove move = move(
-                    key, ids.get(), instance, Set.of(), List.of(), cancel, pause, wakeFrom, new AuditRow(actor, action, id.toString(), "{}"));
+                    key, ids.get(), instance, Set.of(), List.of(), cancel, paused, wakeFrom, new AuditRow(actor, action, id.toString(), "{}"));
             if (applied(key, move)) {
                 return get(tenant, id);
             }

@@ -35,7 +35,7 @@ public interface Runs {
     /**
      * Runs a failed (or abandoned-waiting) run again from the failed step. Committed effects are reused.
      *
-     * @throws dev.waybill.model.WaybillException 409 EFFECT_UNRESOLVED, 409 RUN_NOT_FAILED
+     * @throws dev.waybill.model.WaybillException 409 EFFECT_UNRESOLVED, 409 RUN_NOT_FAILED, 409 RUN_UNDONE
      */
     default RunView retry(String tenant, UUID id, String actor) {
         return retry(tenant, id, actor, null);
@@ -53,8 +53,20 @@ public interface Runs {
 
     RunView resume(String tenant, UUID id, String actor);
 
-    /** Once this returns no new dispatch of the run can commit; the run ends after what is in flight was awaited. */
+    /**
+     * Once this returns no new dispatch of the run can commit but what undoes its unfinished sagas; the run ends after what is in flight was
+     * awaited and they are undone. Ends a pause.
+     */
     RunView cancel(String tenant, UUID id, String actor);
+
+    /**
+     * Undoes what the unfinished sagas of a failed or cancelled run certainly did and still stands; the run then ends as it had, with the
+     * residuals that are left. Nothing else of it runs (case A20).
+     *
+     * @param idempotencyKey the same key again starts nothing and answers how the run stands now; null = none
+     * @throws dev.waybill.model.WaybillException 409 RUN_NOT_STOPPED, 409 NOTHING_TO_COMPENSATE, 409 EFFECT_NOT_QUIET
+     */
+    RunView compensate(String tenant, UUID id, String actor, @Nullable String idempotencyKey);
 
     /** Waits until the run is terminal or needs somebody (waiting with no due time, paused), at most {@code timeout}. */
     RunView await(String tenant, UUID id, Duration timeout);

@@ -18,13 +18,14 @@ import org.jspecify.annotations.Nullable;
  *
  * @param settles       moves of receipts this turn holds the answer of, or found dead
  * @param rows          outputs, frames, timers, errors, variables
- * @param intents       receipts to be dispatched: written only while the node is alive and no cancel or pause flag is set; they may be
- *                      held back without the rest
+ * @param intents       receipts to be dispatched: written only while the node is alive and no cancel or pause flag is set ({@link #held}); they
+ *                      may be held back without the rest
  * @param events        outbox rows that go with the settles
  * @param resetTakeover true when the instance made progress after takeovers: the crash-loop counter starts again
  * @param invariants    guards of the intents, guards to free, and results
  * @param intentsAtWakeSeq the intents hold only as long as nobody from outside has moved the instance since they were decided: one of them
  *                      sends again what a person may have resolved meanwhile (semantics.md section 5). Null = whoever came
+ * @param compensates   every intent undoes an effect: a cancel, which asks for exactly that, does not hold them; a pause does (case A20)
  */
 public record Commit(
         InstanceKey instance,
@@ -37,7 +38,8 @@ public record Commit(
         @Nullable Release release,
         boolean resetTakeover,
         InvariantRows invariants,
-        @Nullable Long intentsAtWakeSeq) {
+        @Nullable Long intentsAtWakeSeq,
+        boolean compensates) {
 
     /** A move of a sequence version without invariants. */
     public Commit(
@@ -50,7 +52,12 @@ public record Commit(
             List<Event> events,
             @Nullable Release release,
             boolean resetTakeover) {
-        this(instance, claim, transitionId, settles, rows, intents, events, release, resetTakeover, InvariantRows.NONE, null);
+        this(instance, claim, transitionId, settles, rows, intents, events, release, resetTakeover, InvariantRows.NONE, null, false);
+    }
+
+    /** Whether the flags of the instance hold the intents. */
+    public boolean held(boolean cancelRequested, boolean pauseRequested) {
+        return pauseRequested || cancelRequested && !compensates;
     }
 
     /** Whether the intents were decided before the last outside move, and must not be written for it. */
@@ -69,6 +76,6 @@ public record Commit(
                                 invariants.guards().stream().filter(it -> !paths.contains(it.path())).toList(), invariants.freed(),
                                 invariants.freedByEnd(),
                                 invariants.results()),
-                        intentsAtWakeSeq);
+                        intentsAtWakeSeq, compensates);
     }
 }

@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  * insert n and one loses.
  *
  * @param n                 1, 2, 3 .. within the receipt; the state of a receipt is its last row (dispatched or prepared if none)
- * @param actor             who moved it: {@code engine}, {@code engine-late}, {@code recovery}, {@code recorder}, {@code operator:NAME} ..
+ * @param actor             who moved it: {@code engine}, {@code engine-late}, {@code recovery}, {@code recorder}, {@code compensation},
+ *                          {@code operator:NAME} ..
  * @param claim             the claim the mover acted under; null for whoever is not an owner
  * @param reason            short and stable: timeout, status_503, crash, declined .. or null
  * @param message           one sentence for people, or null

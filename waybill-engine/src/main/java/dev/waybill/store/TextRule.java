@@ -73,7 +73,8 @@ public enum TextRule {
                 null,
                 commit.resetTakeover(),
                 commit.invariants().ofSettles(),
-                null);
+                null,
+                commit.compensates());
     }
 
     private boolean keeps(@Nullable Reply reply) {

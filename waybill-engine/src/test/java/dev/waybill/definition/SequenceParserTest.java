@@ -219,7 +219,28 @@ class SequenceParserTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"race", "sub_sequence", "ab_split", "a_b_split", "cancellation_scope", "saga"})
+    @CsvSource(delimiter = '|', quoteCharacter = '~', value = {
+        "{'id':'x','action':A} | ",
+        "{'id':'a','action':A,'compensation':B} | ",
+        "{'action':A} | MISSING_FIELD /blocks/0/steps/0",
+        "{'id':'x'} | MISSING_FIELD /blocks/0/steps/0",
+        "{'id':'x','action':[A]} | WRONG_TYPE /blocks/0/steps/0/action",
+        "{'id':'x','action':A,'undo':B} | UNKNOWN_FIELD /blocks/0/steps/0/undo",
+        "{'id':'x','action':A,'compensation':A} | DUPLICATE_ID /blocks/0/steps/0/compensation/id",
+        "{'id':'x','action':A},{'id':'x','action':B} | DUPLICATE_ID /blocks/0/steps/1/id",
+        "{'id':'x y','action':A} | INVALID_VALUE /blocks/0/steps/0/id",
+        "7 | WRONG_TYPE /blocks/0/steps/0",
+    })
+    void aSagaIsReadAndItsFaultsSayWhere(String steps, String expected) {
+        String block = "{'id':'s','type':'saga','steps':[" + steps + "]}";
+        String document = "{'name':'s','blocks':[" + block.replace("A", "{'id':'a','type':'step','handler':'noop'}").replace("B", "{'id':'b','type':'step','handler':'noop'}")
+                + "]}";
+        assertThat(SequenceParser.validate(Json.parse(document.replace('\'', '"'))).faults().stream().map(fault -> fault.code() + " " + fault.pointer()).toList())
+                .isEqualTo(expected == null ? java.util.List.of() : java.util.List.of(expected));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"race", "sub_sequence", "ab_split", "a_b_split", "cancellation_scope"})
     void blocksThatAreNotBuiltYetAreRefused(String type) {
         assertThat(only("{\"id\":\"a\",\"type\":\"" + type + "\",\"branches\":[]}").code()).isEqualTo("UNSUPPORTED");
     }

@@ -120,6 +120,34 @@ abstract class CommitSentences extends StoreSentences {
     }
 
     @Test
+    void aCancelDoesNotHoldWhatUndoes() {
+        Owned owned = lab().owned(lab().node()).dispatched("charge");
+        outside(Move.outside(owned.key()).cancel());
+        Move undo = owned.move().committed("charge", 0, 1).intent("refund", 0).compensates();
+
+        Settled answer = settled(owned.commit(undo));
+
+        assertThat(answer.intents()).isEqualTo(IntentAnswer.DISPATCHED);
+        assertThat(answer.cancelRequested()).isTrue();
+        assertThat(settled(owned.again(undo)).intents()).isEqualTo(IntentAnswer.DISPATCHED);
+        assertThat(owned.load().receipts()).extracting(ReceiptRow::path).containsExactlyInAnyOrder("charge", "refund");
+        assertThat(settled(owned.commit(owned.move().intent("ship", 0))).intents()).isEqualTo(IntentAnswer.HELD_BY_FLAG);
+    }
+
+    @Test
+    void aPauseHoldsWhatUndoesToo() {
+        Owned owned = lab().owned(lab().node()).dispatched("charge");
+        outside(Move.outside(owned.key()).cancel());
+        outside(Move.outside(owned.key()).pause(true));
+        Move undo = owned.move().committed("charge", 0, 1).intent("refund", 0).compensates();
+
+        assertThat(settled(owned.commit(undo)).intents()).isEqualTo(IntentAnswer.HELD_BY_FLAG);
+        outside(Move.outside(owned.key()).pause(false));
+        assertThat(settled(owned.again(undo)).intents()).isEqualTo(IntentAnswer.HELD_BY_FLAG);
+        assertThat(owned.load().receipts()).extracting(ReceiptRow::path).containsExactly("charge");
+    }
+
+    @Test
     void theSettleHoldsWhileTheNodeIsFenced() {
         assertHeld(key -> store().fence(lab().record(key).claimNode()), IntentAnswer.HELD_BY_NODE, false, false);
     }

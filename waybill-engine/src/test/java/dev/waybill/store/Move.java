@@ -38,6 +38,7 @@ public final class Move {
     private Release release;
     private boolean resetTakeover;
     private Long expectedWakeSeq;
+    private boolean compensates;
     private Set<InstanceState> expectedStates = Set.of();
     private Set<InstanceState> wakeFrom = Set.of();
     private Boolean cancel;
@@ -165,6 +166,12 @@ public final class Move {
         return this;
     }
 
+    /** Its intents undo effects. */
+    public Move compensates() {
+        compensates = true;
+        return this;
+    }
+
     public Move freesByEnd(String path) {
         freedByEnd.add(path);
         return this;
@@ -179,7 +186,7 @@ public final class Move {
         return new Commit(
                 key, claim, transition, List.copyOf(journal), List.copyOf(rows), List.copyOf(receipts), List.copyOf(events), release,
                 resetTakeover, new InvariantRows(List.copyOf(guards), Set.copyOf(freed), Set.copyOf(freedByEnd), List.copyOf(results)),
-                expectedWakeSeq);
+                expectedWakeSeq, compensates);
     }
 
     // --- whoever is not the owner ----------------------------------------------------------------------------------------------

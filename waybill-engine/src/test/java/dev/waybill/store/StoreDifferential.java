@@ -190,6 +190,9 @@ public abstract class StoreDifferential {
                 move.event("e" + random.nextInt(100));
             }
             if (random.nextInt(4) == 0) {
+                move.compensates();
+            }
+            if (random.nextInt(4) == 0) {
                 move.resetTakeover();
             }
             if (random.nextInt(3) == 0) {

@@ -311,7 +311,7 @@ public final class MemoryStore implements Store {
         if (!held) {
             return new CommitAnswer.ClaimLost();
         }
-        boolean send = alive && !instance.cancelRequested && !instance.pauseRequested && !commit.overtaken(instance.wakeSeq)
+        boolean send = alive && !commit.held(instance.cancelRequested, instance.pauseRequested) && !commit.overtaken(instance.wakeSeq)
                 && !commit.intents().isEmpty();
         Map<String, Holder> duplicates = send ? guards.duplicates(commit, now) : Map.of();
         if (!duplicates.isEmpty()) {
@@ -373,7 +373,7 @@ public final class MemoryStore implements Store {
             intents = IntentAnswer.DISPATCHED;
         } else {
             intents = IntentAnswer.held(
-                    alive, instance.cancelRequested || instance.pauseRequested, asked.overtaken(instance.wakeSeq));
+                    alive, asked.held(instance.cancelRequested, instance.pauseRequested), asked.overtaken(instance.wakeSeq));
         }
         ReleaseAnswer release = asked.release() == null ? ReleaseAnswer.NONE : released ? ReleaseAnswer.RELEASED : ReleaseAnswer.NEWS;
         return new CommitAnswer.Settled(

@@ -38,7 +38,8 @@ final class CommitStatement {
             .with(INT8, "claim_epoch")
             .with(UUID, "claim_nonce")
             .with(TEXT, "to_state")
-            .with(INT8, "expected_wake_seq", "intents_wake_seq");
+            .with(INT8, "expected_wake_seq", "intents_wake_seq")
+            .with(BOOL, "compensates");
 
     private static final Columns.Shape MOVES = new Columns.Shape()
             .with(Columns.Type.INT4, "ord")
@@ -60,7 +61,7 @@ final class CommitStatement {
               -- The row lock is the fence: a predicate without it lets a takeover commit in between. Members come in key order, so two
               -- batches never wait for each other crosswise. The lease is judged after the lock was had, not before the wait for it; it is
               -- that of the node that claimed: who was fenced and came back under another id sends nothing under the old claim.
-              SELECT m.ord, i.wake_seq, i.cancel_requested, i.pause_requested,
+              SELECT m.ord, i.wake_seq, i.cancel_requested, i.pause_requested, m.compensates,
                      m.to_state IS NOT NULL AND i.wake_seq = m.expected_wake_seq AS releases,
                      i.wake_seq IS DISTINCT FROM coalesce(m.intents_wake_seq, i.wake_seq) AS overtaken,
                      coalesce((SELECT n.expires_at FROM nodes n WHERE n.id = ?::uuid AND n.id = i.claim_node AND NOT n.fenced)
@@ -75,7 +76,7 @@ final class CommitStatement {
             ), code AS MATERIALIZED (
               -- An array, not a join: looking a member up by its number costs nothing and no planner can get it wrong.
               SELECT array_agg(CASE WHEN wake_seq IS NULL THEN 0
-                                    ELSE 1 + CASE WHEN live AND NOT cancel_requested AND NOT pause_requested AND NOT overtaken THEN 2 ELSE 0 END
+                                    ELSE 1 + CASE WHEN live AND (compensates OR NOT cancel_requested) AND NOT pause_requested AND NOT overtaken THEN 2 ELSE 0 END
                                            + CASE WHEN releases THEN 4 ELSE 0 END END ORDER BY ord) AS a
                 FROM own
             )"""
@@ -171,7 +172,7 @@ final class CommitStatement {
             instances.add(
                     key.tenant(), key.id(), commit.claim().epoch(), commit.claim().nonce(),
                     release == null ? null : release.to().wire(), release == null ? null : release.expectedWakeSeq(),
-                    commit.intentsAtWakeSeq());
+                    commit.intentsAtWakeSeq(), commit.compensates());
             if (!commit.settles().isEmpty()) {
                 commit.settles().forEach(row -> Rows.addJournal(journal, ord, key, row));
                 Rows.addQueue(opens, closes, ord, key, commit.settles());
@@ -261,7 +262,7 @@ final class CommitStatement {
             boolean cancel = rows.getBoolean(3);
             boolean pause = rows.getBoolean(4);
             answers.add(new CommitAnswer.Settled(
-                    intents(member, rows.getBoolean(6), cancel || pause, wakeSeq), release(member, rows.getBoolean(5)), wakeSeq, cancel, pause,
+                    intents(member, rows.getBoolean(6), member.asked().held(cancel, pause), wakeSeq), release(member, rows.getBoolean(5)), wakeSeq, cancel, pause,
                     member.unstorable(), now));
         }
         return answers;

@@ -306,7 +306,7 @@ final class PgCommitter {
             if (!owned) {
                 return new CommitAnswer.ClaimLost();
             }
-            boolean held = !row.live() || row.cancel() || row.pause() || member.asked().overtaken(row.wakeSeq());
+            boolean held = !row.live() || commit.held(row.cancel(), row.pause()) || member.asked().overtaken(row.wakeSeq());
             return found.stream()
                     .filter(it -> it.sort() != RECEIPT || !held)
                     .findFirst()
@@ -329,7 +329,7 @@ final class PgCommitter {
             } else if (dispatched) {
                 intents = IntentAnswer.DISPATCHED;
             } else {
-                intents = IntentAnswer.held(row.live(), row.cancel() || row.pause(), commit.overtaken(row.wakeSeq()));
+                intents = IntentAnswer.held(row.live(), commit.held(row.cancel(), row.pause()), commit.overtaken(row.wakeSeq()));
             }
             ReleaseAnswer release;
             if (commit.release() == null) {
@@ -350,7 +350,7 @@ final class PgCommitter {
                 if (!commit.invariants().isEmpty()) {
                     guarded.put(i, commit);
                     Locked row = locked.get(i);
-                    if (row != null && row.live() && !row.cancel() && !row.pause() && !commit.overtaken(row.wakeSeq())) {
+                    if (row != null && row.live() && !commit.held(row.cancel(), row.pause()) && !commit.overtaken(row.wakeSeq())) {
                         sending.put(i, commit);
                     }
                 }
@@ -429,7 +429,8 @@ final class PgCommitter {
                     null,
                     commit.resetTakeover(),
                     commit.invariants().ofSettles(),
-                    null);
+                    null,
+                    commit.compensates());
         }
     }
 }

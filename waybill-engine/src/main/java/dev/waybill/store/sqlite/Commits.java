@@ -89,7 +89,7 @@ final class Commits {
         Commit asked = submitted;
         Commit commit = TextRule.UTF8.kept(asked);
         boolean held = row.node() != null && row.epoch() == commit.claim().epoch() && row.nonce().equals(commit.claim().nonce());
-        boolean send = alive(row) && !row.cancel() && !row.pause() && !commit.overtaken(row.wakeSeq()) && !commit.intents().isEmpty();
+        boolean send = alive(row) && !commit.held(row.cancel(), row.pause()) && !commit.overtaken(row.wakeSeq()) && !commit.intents().isEmpty();
         boolean last = commit.transitionId().equals(row.lastTransition());
         // Where the first one would clash with its own rows, the clash finds it; where it would not, it must be looked for.
         boolean look = again || !held || (!send && !commit.intents().isEmpty());
@@ -151,7 +151,7 @@ final class Commits {
         } else if (sent) {
             intents = IntentAnswer.DISPATCHED;
         } else {
-            intents = IntentAnswer.held(alive(row), row.cancel() || row.pause(), asked.overtaken(row.wakeSeq()));
+            intents = IntentAnswer.held(alive(row), asked.held(row.cancel(), row.pause()), asked.overtaken(row.wakeSeq()));
         }
         ReleaseAnswer release = asked.release() == null ? ReleaseAnswer.NONE : released ? ReleaseAnswer.RELEASED : ReleaseAnswer.NEWS;
         return new CommitAnswer.Settled(

@@ -81,21 +81,13 @@ final class StoreMutants {
                         .killedBy(MEMORY, SQLITE, POSTGRES),
                 Mutant.of("cancel-ignored-at-intent", "Once a cancel is committed, no new dispatch of that instance can commit.")
                         .with(
-                                "store.memory.MemoryStore#commit",
-                                "boolean send = alive && !instance.cancelRequested && !instance.pauseRequested",
-                                "boolean send = alive && !instance.pauseRequested")
-                        .with(
-                                "store.sqlite.Commits#run",
-                                "boolean send = alive(row) && !row.cancel() && !row.pause()",
-                                "boolean send = alive(row) && !row.pause()")
+                                "store.Commit#held",
+                                "return pauseRequested || cancelRequested && !compensates;",
+                                "return pauseRequested;")
                         .with(
                                 "store.postgres.CommitStatement#HEAD",
-                                "CASE WHEN live AND NOT cancel_requested AND NOT pause_requested AND NOT overtaken THEN 2",
-                                "CASE WHEN live AND NOT pause_requested AND NOT overtaken THEN 2")
-                        .with(
-                                "store.postgres.CommitStatement#answers",
-                                "intents(member, rows.getBoolean(6), cancel || pause, wakeSeq)",
-                                "intents(member, rows.getBoolean(6), pause, wakeSeq)")
+                                "live AND (compensates OR NOT cancel_requested) AND NOT pause_requested",
+                                "live AND NOT pause_requested")
                         .killedBy(MEMORY, SQLITE, POSTGRES),
                 Mutant.of("wake-seq-ignored", "The owner's release expects the wake_seq it has seen; else it reads the news and goes on.")
                         .with(

@@ -83,6 +83,16 @@ final class RunRoutes {
                             call.body();
                             return Response.ok(Views.run(runs.retry(call.tenant(), id(call), call.actor(), call.idempotencyKey())));
                         }),
+                Endpoint.post(BASE + "/{id}/compensate", "compensateInstance", "Undoes what the unfinished sagas of a failed or cancelled run certainly did.")
+                        .header("Idempotency-Key", "The same key again starts nothing and answers how the run stands.")
+                        .tag("instances")
+                        .optionalBody("Empty")
+                        .answers(200, "Instance")
+                        .refuses(404, 409)
+                        .does(call -> {
+                            call.body();
+                            return Response.ok(Views.run(runs.compensate(call.tenant(), id(call), call.actor(), call.idempotencyKey())));
+                        }),
                 Endpoint.post(BASE + "/{id}/signals", "signalInstance", "Pauses, resumes or cancels a run.")
                         .tag("instances")
                         .body("Signal")

@@ -200,7 +200,14 @@ final class RunCommand extends Cli.Group {
         return steered(connection, new ApiClient(connection).post(BASE + "/" + ApiClient.encode(id) + "/retry", Json.NODES.objectNode()));
     }
 
-    @Command(name = "cancel", mixinStandardHelpOptions = true, description = "Ends a run; what is in flight is awaited.")
+    @Command(
+            name = "compensate", mixinStandardHelpOptions = true,
+            description = "Undoes what the unfinished sagas of a failed or cancelled run certainly did; what is unknown is left alone.")
+    int compensate(@Mixin Connection connection, @Parameters(paramLabel = "ID") String id) {
+        return steered(connection, new ApiClient(connection).post(BASE + "/" + ApiClient.encode(id) + "/compensate", Json.NODES.objectNode()));
+    }
+
+    @Command(name = "cancel", mixinStandardHelpOptions = true, description = "Ends a run; what is in flight is awaited, unfinished sagas are undone.")
     int cancel(@Mixin Connection connection, @Parameters(paramLabel = "ID") String id) {
         return signal(connection, id, "cancel");
     }

@@ -377,6 +377,27 @@ class ServerTest {
     }
 
     @Test
+    void aCancelledRunIsUndoneOnceWhatWasUnknownIsKnown() {
+        lab.provider.script(Rule.on("POST", "/charges").then(Behaviour.applyThenDrop()));
+        lab.sequence("saga", "{'type':'saga','id':'saga','steps':[{'id':'charge','action':" + charge("") + ",'compensation':"
+                + charge("").replace("'id':'charge'", "'id':'refund'").replace("/charges", "/refunds") + "}]}");
+        String run = lab.start("saga", "{'order':'S-1'}");
+        lab.post(INSTANCES + run + "/compensate", "{}").refused(409, "RUN_NOT_STOPPED");
+        lab.await(run, "waiting");
+        lab.post(INSTANCES + run + "/signals", "{'signal_type':'cancel'}");
+        String charge = lab.await(run, "cancelled").path("residuals").path(0).path("effect_id").asString();
+        lab.post(INSTANCES + run + "/compensate", "{}").refused(409, "NOTHING_TO_COMPENSATE");
+        lab.post("/api/v1/continuity/effects/" + charge + "/resolve", "{'state':'committed','evidence':'in their ledger','provider_receipt_id':'ch_1'}");
+        assertThat(lab.post(INSTANCES + run + "/compensate", "{}", "Idempotency-Key", "c1").status()).isEqualTo(200);
+        JsonNode ended = lab.await(run, "cancelled");
+        assertThat(ended.path("residuals")).isEmpty();
+        assertThat(lab.post(INSTANCES + run + "/compensate", "{}", "Idempotency-Key", "c1").json().path("state").asString()).isEqualTo("cancelled");
+        assertThat(lab.provider.applied(d -> d.path().equals("/refunds"))).isEqualTo(1);
+        assertThat(lab.provider.deliveries().getLast().header("Idempotency-Key")).isEqualTo("compensate:" + charge);
+        lab.post(INSTANCES + run + "/retry", "{}").refused(409, "RUN_NOT_FAILED");
+    }
+
+    @Test
     void aRunCanBeToldToStartLater() {
         lab.sequence("later", "{'type':'step','id':'a','handler':'noop','params':{}}");
         Http.Answer later = lab.post("/api/v1/instances", "{'sequence_name':'later','next_fire_at':'2126-01-01T00:00:00Z','priority':'high'}");
