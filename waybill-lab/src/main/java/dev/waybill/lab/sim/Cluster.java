@@ -1,5 +1,6 @@
 package dev.waybill.lab.sim;
 
+import dev.waybill.EngineOptions;
 import dev.waybill.json.Json;
 import dev.waybill.model.InstanceKey;
 import dev.waybill.store.Commit;
@@ -11,6 +12,7 @@ import dev.waybill.store.OutsideMove;
 import dev.waybill.store.ReceiptRow;
 import dev.waybill.store.Start;
 import dev.waybill.store.memory.MemoryStore;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -48,6 +50,7 @@ final class Cluster {
     private final Map<World.Process, Runnable> listeners = new LinkedHashMap<>();
     private final Map<World.Process, Long> cut = new HashMap<>();
     private final Map<InstanceKey, Long> epochs = new HashMap<>();
+    private final Map<UUID, World.Process> heard = new LinkedHashMap<>();
     private final Map<InstanceKey, Integer> rows = new HashMap<>();
     private final Map<InstanceKey, String> ended = new HashMap<>();
     private boolean telling;
@@ -214,6 +217,9 @@ final class Cluster {
                     Commit commit = (Commit) batch.get(i);
                     world.note(process.name, "commit " + told(commit) + " -> " + told((CommitAnswer) answers.get(i)));
                     look(commit.instance());
+                    if (answers.get(i) instanceof CommitAnswer.Settled settled) {
+                        mayDispatch(arguments[0], commit, settled);
+                    }
                     if (batch.size() == 1 && answers.get(i) instanceof CommitAnswer.Settled settled) {
                         settled.duplicates().values().forEach(holder -> stands(commit.instance(), holder));
                     }
@@ -250,6 +256,52 @@ final class Cluster {
             }
             default -> {}
         }
+    }
+
+    /** Only a living node may dispatch (semantics.md section 4, Intent); a repeat only says what an earlier submission came to. */
+    private void mayDispatch(Object node, Commit commit, CommitAnswer.Settled settled) {
+        boolean now = settled.intents() == CommitAnswer.IntentAnswer.DISPATCHED
+                && commit.intents().stream()
+                        .flatMap(intent -> store.queries().effect("default", intent.id()).stream())
+                        .anyMatch(view -> world.instant().equals(view.receipt().at()));
+        expect(
+                !now || store.queries().nodes().stream()
+                        .anyMatch(one -> one.node().equals(node) && !one.fenced() && one.expiresAt().isAfter(world.instant())),
+                commit.instance(), "a node whose lease has run out dispatched " + commit.intents());
+    }
+
+    /** The first byte of a request is about to leave. */
+    void leaves(@Nullable String effect) {
+        if (effect != null) {
+            store.queries().effect("default", UUID.fromString(effect)).ifPresent(view -> {
+                Instant at = view.receipt().at();
+                expect(
+                        at == null || !world.instant().isAfter(at.plus(EngineOptions.DEFAULT.sendDeadline())), view.instance(),
+                        view.receipt().path() + " was dispatched at " + at + " and leaves at " + world.instant() + ": too late");
+            });
+        }
+    }
+
+    /** A whole answer has come back to a process. */
+    void heard(World.Process process, @Nullable String effect) {
+        if (effect != null) {
+            heard.put(UUID.fromString(effect), process);
+        }
+    }
+
+    /** What a process heard that lives on is in the ledger, whoever had the claim by then. */
+    void nothingForgotten() {
+        heard.forEach((receipt, process) -> {
+            if (!process.dead() && !world.frozen(process)) {
+                store.queries().effect("default", receipt).ifPresent(view -> {
+                    String path = view.receipt().path();
+                    int attempt = view.receipt().attempt();
+                    boolean told = store.queries().journal(view.instance(), path, attempt).stream().anyMatch(row -> row.actor().startsWith("engine"))
+                            || store.queries().evidence(view.instance(), path, attempt).stream().anyMatch(row -> row.actor().startsWith("engine"));
+                    expect(told, view.instance(), "the answer to " + path + "#" + attempt + " that " + process.name + " heard is nowhere");
+                });
+            }
+        });
     }
 
     private static String told(Commit commit) {

@@ -121,7 +121,7 @@ final class SimNode {
         Store store = SimStore.of(world, own, cluster, plan, tally, ownRandom.split());
         Supplier<UUID> ids = ids(ownRandom.split());
         Handlers handlers = new Handlers(
-                new SimTransport(world, own, plan, tally, provider, ownRandom.split(), scripted), () -> world.instant().plusNanos(wallOffset));
+                new SimTransport(world, cluster, own, plan, tally, provider, ownRandom.split(), scripted), () -> world.instant().plusNanos(wallOffset));
         Function<String, @Nullable Handler> byName = handler -> handlers.find(handler).orElse(null);
         SequenceCache sequences = new SequenceCache(store.sequences(), SequenceCatalog::parse);
         long pause = 200 * MS;

@@ -30,6 +30,7 @@ final class SimTransport implements Transport {
     private static final long US = 1_000;
 
     private final World world;
+    private final Cluster cluster;
     private final World.Process process;
     private final Plan plan;
     private final Tally tally;
@@ -42,8 +43,9 @@ final class SimTransport implements Transport {
     private final AddressPolicy policy =
             AddressPolicy.fromConfig(List.of("127.0.0.1:8080", "provider.test:8080"), true);
 
-    SimTransport(World world, World.Process process, Plan plan, Tally tally, SimProvider provider, SplittableRandom random, boolean scripted) {
+    SimTransport(World world, Cluster cluster, World.Process process, Plan plan, Tally tally, SimProvider provider, SplittableRandom random, boolean scripted) {
         this.world = world;
+        this.cluster = cluster;
         this.process = process;
         this.plan = plan;
         this.tally = tally;
@@ -131,6 +133,7 @@ final class SimTransport implements Transport {
         } catch (IllegalStateException e) {
             return WireAnswer.notSent(WireAnswer.STOP_INTERRUPTED, "");
         }
+        cluster.leaves(header(request, "Waybill-Effect-Id"));
         Line line = new Line();
         SimProvider.Request sent = sent(request);
         long way = kind == Kind.PACKET_LATE ? nanos : latency();
@@ -146,7 +149,11 @@ final class SimTransport implements Transport {
             world.after(random.nextLong(way * 2), () -> world.freeze(process, nanos));
         }
         world.await(line::ended, deadline - world.nanos());
-        return heard(line);
+        WireAnswer heard = heard(line);
+        if (heard.phase() == Phase.ANSWERED) {
+            cluster.heard(process, sent.effectId());
+        }
+        return heard;
     }
 
     private void crash() {

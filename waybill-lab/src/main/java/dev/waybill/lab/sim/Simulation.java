@@ -336,6 +336,9 @@ public final class Simulation {
     }
 
     private void judge() {
+        if (!behind) {
+            cluster.nothingForgotten();
+        }
         List<ObjectNode> dump = Dumped.of(cluster.store(), world.instant());
         for (Client client : behind ? List.<Client>of() : clients) {
             Program program = programsByRun.get(client.key());
