@@ -186,9 +186,8 @@ final class Evaluator {
                 case CLEARED, FRAME, STATE -> {}
             }
         }
-        Attempt last = state.lastAttempt(path);
-        if (last != null) {
-            return attempted(step, path, place, last, row);
+        if (!attempts.isEmpty()) {
+            return attempted(step, path, place, attempts, row);
         }
         if (row == null || row.kind() == Kind.CLEARED) {
             Status entry = enter(step, path, place);
@@ -228,10 +227,12 @@ final class Evaluator {
                 .toMillis();
     }
 
-    private Status attempted(Step step, String path, Place place, Attempt last, @Nullable BlockRow row) {
+    private Status attempted(Step step, String path, Place place, List<Attempt> attempts, @Nullable BlockRow row) {
+        Attempt last = RunState.decisive(attempts);
         ReceiptRow receipt = last.receipt;
+        int newest = attempts.getLast().receipt.attempt();
         // A person cleared the error after this attempt: the next one resolves its params anew (semantics.md section 3, Attempt).
-        boolean cleared = row != null && row.kind() == Kind.CLEARED && state.body(row).path("attempts").asInt() > receipt.attempt();
+        boolean cleared = row != null && row.kind() == Kind.CLEARED && state.body(row).path("attempts").asInt() > newest;
         return switch (last.state()) {
             // Not in flight here and of the current claim: the intent was acknowledged and its call is being started.
             case PLANNED, PREPARED, DISPATCHED -> Decision.PENDING;
@@ -243,13 +244,13 @@ final class Evaluator {
                 }
                 Long retryIn = last.last == null ? null : last.last.retryInMillis();
                 if (cleared) {
-                    yield ready(step, path, place, receipt.attempt() + 1, null);
+                    yield ready(step, path, place, newest + 1, null);
                 }
                 if (retryIn != null && last.last != null) {
                     long left = state.millisUntil(last.last.at(), retryIn);
                     yield left > 0
                             ? waiting("retry", path, receipt.id(), left)
-                            : ready(step, path, place, receipt.attempt() + 1, receipt);
+                            : ready(step, path, place, newest + 1, receipt);
                 }
                 if (last.state() == EffectState.NOT_APPLIED) {
                     yield failed(path, Problems.of(last));

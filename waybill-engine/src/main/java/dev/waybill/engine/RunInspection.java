@@ -324,7 +324,8 @@ public final class RunInspection {
 
     private Node step(String id, String path) {
         BlockRow row = state.row(path);
-        Attempt last = state.lastAttempt(path);
+        List<Attempt> attempts = state.attempts(path);
+        Attempt last = attempts.isEmpty() ? null : RunState.decisive(attempts);
         JsonNode output = state.output(path);
         if (row != null && row.kind() == BlockRow.Kind.ERROR) {
             return new Node(id, path, "step", "failed", null, state.body(row), List.of());

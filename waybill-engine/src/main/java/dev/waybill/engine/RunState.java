@@ -10,6 +10,7 @@ import dev.waybill.store.BlockRow;
 import dev.waybill.store.InstanceRecord;
 import dev.waybill.store.InstanceSnapshot;
 import dev.waybill.store.JournalRow;
+import dev.waybill.store.JournalRow.OutputState;
 import dev.waybill.store.ReceiptRow;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -149,6 +150,44 @@ final class RunState {
 
     List<Attempt> attempts(String path) {
         return effects.getOrDefault(path, List.of());
+    }
+
+    /**
+     * The attempt that says how the effect stands, of those of one step. One effect has many receipts, and the newest is not always the
+     * one: a person or a verifier decides about an earlier one after a resend was refused. What happened has happened, whatever came
+     * behind it; else what was decided last holds.
+     */
+    static Attempt decisive(List<Attempt> attempts) {
+        Attempt newest = attempts.getLast();
+        if (newest.last == null) {
+            return newest; // under way
+        }
+        Attempt found = null;
+        for (Attempt one : attempts) {
+            found = found == null || weight(one) >= weight(found) ? one : found;
+        }
+        if (found != null && weight(found) > 0) {
+            return found;
+        }
+        Attempt decided = newest;
+        for (Attempt one : attempts) {
+            if (later(one.last, decided.last)) {
+                decided = one;
+            }
+        }
+        return decided;
+    }
+
+    /** How much an attempt says: it has an output; it happened; nothing yet. */
+    private static int weight(Attempt attempt) {
+        boolean applied = attempt.state() == EffectState.COMMITTED || attempt.state() == EffectState.VERIFIED;
+        boolean output = attempt.last != null && attempt.last.outputState() != OutputState.NONE;
+        return applied && output ? 3 : applied ? 2 : output ? 1 : 0;
+    }
+
+    /** A row that is not durable yet has no time and is the latest. */
+    private static boolean later(@Nullable JournalRow one, @Nullable JournalRow than) {
+        return one != null && than != null && than.at() != null && (one.at() == null || one.at().isAfter(than.at()));
     }
 
     @Nullable Attempt lastAttempt(String path) {

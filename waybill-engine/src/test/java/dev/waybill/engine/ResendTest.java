@@ -291,4 +291,25 @@ class ResendTest {
             assertThat(lab.provider.seen()).isEqualTo(1);
         }
     }
+
+    /** Found by the simulator: the resend was refused, its next attempt was due, and a person had shown meanwhile that the first one had happened. */
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void whatAPersonShowsToHaveHappenedIsNotSentAgainForTheResendThatWasRefused(Kind kind) {
+        try (EngineLab lab = lab(kind)) {
+            lab.provider.script(Rule.on("POST", "/charges").then(Behaviour.applyThenAnswer(503), Behaviour.answer(429)));
+            lab.sequence("pay", charge("1h", "", ",'retry':{'max_attempts':5,'initial_backoff':1},'on_unknown':['resend','wait']").replace("'max':2", "'max':1"));
+            UUID id = waitsForAPerson(lab);
+            assertThat(lab.states(id)).containsExactly("charge#0 unknown", "charge#1 not_applied");
+
+            UUID first = lab.effects(id).stream().filter(e -> e.receipt().attempt() == 0).findFirst().orElseThrow().receipt().id();
+            lab.engine().effects().resolve(
+                    "default", first, new Resolution(EffectState.COMMITTED, "the provider's record", null, "ch_01", EngineLab.json("{'id':'ch_01'}"), null, "op"));
+
+            await().atMost(PATIENCE).until(() -> lab.get(id).state() == InstanceState.COMPLETED);
+            assertThat(lab.states(id)).containsExactly("charge#0 committed", "charge#1 not_applied");
+            assertThat(lab.provider.deliveries()).hasSize(2);
+            assertThat(lab.provider.applied()).isEqualTo(1);
+        }
+    }
 }
