@@ -1,17 +1,24 @@
 package dev.waybill.engine;
 
 import dev.waybill.EngineOptions;
+import dev.waybill.model.InstanceKey;
 import dev.waybill.store.Commit;
 import dev.waybill.store.CommitAnswer;
 import dev.waybill.store.Store;
 import dev.waybill.store.StoreException;
 import dev.waybill.store.UnclearCommitException;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
-import java.util.UUID;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -40,13 +47,33 @@ final class Committer implements AutoCloseable {
         this.ledger = ledger;
         this.meter = meter;
         for (int i = 0; i < options.committers(); i++) {
-            shards.add(new Batcher<>(host, "waybill-committer-" + i, options.maxBatch(), this::write));
+            shards.add(new Batcher<>(host, "waybill-committer-" + i, options.maxBatch(), this::apart));
         }
     }
 
     CompletableFuture<CommitAnswer> submit(Commit commit) {
         long mixed = commit.instance().id().getMostSignificantBits() ^ commit.instance().id().getLeastSignificantBits();
         return shards.get(Math.floorMod(Long.hashCode(mixed), shards.size())).submit(commit);
+    }
+
+    /**
+     * One transaction moves a run once. Two turns of one run can meet in a batch: a node that was fenced and came back has claimed it
+     * again while the turn of its old claim is still about to hear that it is lost.
+     */
+    private List<CommitAnswer> apart(List<Commit> batch) {
+        CommitAnswer[] answers = new CommitAnswer[batch.size()];
+        List<Integer> left = IntStream.range(0, batch.size()).boxed().toList();
+        while (!left.isEmpty()) {
+            Set<InstanceKey> moved = new HashSet<>();
+            Map<Boolean, List<Integer>> parts = left.stream().collect(Collectors.partitioningBy(i -> moved.add(batch.get(i).instance())));
+            List<Integer> now = parts.getOrDefault(true, List.of());
+            List<CommitAnswer> part = write(now.stream().map(batch::get).toList());
+            for (int i = 0; i < part.size(); i++) {
+                answers[now.get(i)] = part.get(i);
+            }
+            left = parts.getOrDefault(false, List.of());
+        }
+        return Arrays.asList(answers);
     }
 
     private List<CommitAnswer> write(List<Commit> batch) {

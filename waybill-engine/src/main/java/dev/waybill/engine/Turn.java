@@ -137,7 +137,9 @@ final class Turn implements Runnable {
             while (step()) {}
         } catch (RuntimeException | Error e) {
             LOG.error("the turn of {} died; its claim is given up and another one goes on", key, e);
+            Draft unsaved = draft;
             giveUp();
+            salvage(unsaved);
         } finally {
             mailbox.close().forEach(this::late); // nobody waits here any longer
             scheduler.ended(this);
@@ -359,7 +361,7 @@ final class Turn implements Runnable {
                 key, state.claim, sent.transitionId, List.copyOf(sent.settles), List.copyOf(sent.rows), receipts,
                 List.copyOf(sent.events), release, reset,
                 invariants.rows(sent.settles, intents.stream().flatMap(it -> it.guards().stream()).toList(), sent.results, release, state),
-                compensates || receipts.stream().anyMatch(receipt -> receipt.resendOf() != null) ? state.wakeSeq : null, compensates);
+                compensates || asking() || receipts.stream().anyMatch(receipt -> receipt.resendOf() != null) ? state.wakeSeq : null, compensates);
         long handedOver = engine.host().nanoTime();
         BooleanSupplier late = Calls.lastLook(engine.host(), handedOver, engine.options().sendDeadline(), wall);
         // Before the commit: a receipt that is durable and has no note of its first byte was then not sent. One that is only prepared
@@ -388,6 +390,11 @@ final class Turn implements Runnable {
             }
             case CommitAnswer.Settled settled -> settled(sent, settled, intents, late, release);
         };
+    }
+
+    /** A verifier of this run is about to write what it heard: what it ends may be what these intents stand on. */
+    private boolean asking() {
+        return inFlight.values().stream().anyMatch(call -> call.question);
     }
 
     private boolean settled(
@@ -460,6 +467,15 @@ final class Turn implements Runnable {
     }
 
     /** The claim is gone, or somebody was faster: answers we hold go on as late truth, decisions are dropped. */
+    /** What had been heard and was not durable when the turn died is late truth like any other. */
+    private void salvage(Draft unsaved) {
+        try {
+            lost(unsaved);
+        } catch (RuntimeException e) {
+            LOG.error("an answer that the dead turn of {} had heard could not be stored", key, e);
+        }
+    }
+
     private void lost(Draft sent) {
         sent.answers.forEach(answer -> engine.lateTruth().record(key, answer.ready(), answer.receipt(), answer.outcome()));
     }
