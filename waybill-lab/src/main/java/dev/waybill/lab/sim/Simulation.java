@@ -340,6 +340,7 @@ public final class Simulation {
             cluster.nothingForgotten();
         }
         List<ObjectNode> dump = Dumped.of(cluster.store(), world.instant());
+        dump.stream().filter(line -> line.path("reason").asString("").equals("send_deadline_passed")).forEach(_ -> tally.add("last look too late"));
         for (Client client : behind ? List.<Client>of() : clients) {
             Program program = programsByRun.get(client.key());
             UUID run = client.run();
