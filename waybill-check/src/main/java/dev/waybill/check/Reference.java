@@ -361,7 +361,7 @@ final class Reference {
                 finding(Kind.ORDER, path, iteration.prefix + " began at " + begun + ", after " + failure.path + " had failed");
             }
             if (failure != null && begun == null) {
-                break;
+                continue; // one behind it may have begun: what this one had begun a crash has taken
             }
             // As many of those before it as are too many must have ended: the earliest of the last ones frees the place.
             Instant free = latest.size() < concurrency ? from : later(from, latest.element());

@@ -469,7 +469,7 @@ final class Evaluator {
         for (int i = state.firstOpen(path); i < items.size() && open < block.concurrency(); i++) {
             Place iteration = place.iteration(path, i);
             if (!failures.isEmpty() && !begun(iteration.prefix())) {
-                break; // an item failed: what has begun runs to its end, nothing new begins
+                continue; // an item failed: what has begun runs to its end, nothing new begins
             }
             Place inside = iteration.with(block.itemVar(), items.get(i)).with("index", NODES.numberNode(i));
             switch (blocks(block.body(), inside)) {
