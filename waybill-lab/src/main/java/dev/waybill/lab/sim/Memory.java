@@ -69,6 +69,12 @@ final class Memory {
         return answer == null ? new Seen.InFlight() : new Seen.Done(answer);
     }
 
+    /** It would give a request with this key the answer of an earlier one, or say that that one is under way. */
+    boolean remembers(String key) {
+        Kept kept = keys.get(key);
+        return kept != null && world.nanos() < kept.until;
+    }
+
     void books(@Nullable String key, String target, JsonNode asked, ObjectNode body) {
         Kept kept = key == null ? null : keys.get(key);
         if (kept != null) {

@@ -181,7 +181,9 @@ final class SimProvider {
             case SAY_409 -> 409;
             case null, default -> -1;
         };
-        if (no >= 0) {
+        // A busy front stands before the memory and may refuse anything; a verdict on the order itself does not contradict what was done.
+        boolean verdict = no == 402 && memory != null && request.key != null && memory.remembers(request.key);
+        if (no >= 0 && !verdict) {
             return no == 0 ? null : say(number, request, no, problem("nothing was done"));
         }
         Work work = work(number, request);
