@@ -82,11 +82,19 @@ final class Timers implements Property {
                 continue;
             }
             boolean asked = story.rows(path).stream()
-                    .anyMatch(row -> row.kind().equals("cleared") && !row.at().isBefore(last.at()) && !row.at().isAfter(sent));
-            if (!asked) {
+                    .anyMatch(row -> row.kind().equals("cleared") && between(last.at(), row.at(), sent));
+            // A person who says of an earlier attempt that it shall be sent again does not wait for the backoff of a refused resend.
+            boolean decided = attempts.subList(0, i).stream()
+                    .flatMap(attempt -> attempt.moves().stream())
+                    .anyMatch(move -> move.byPerson() && move.toState().equals("abandoned") && between(last.at(), move.at(), sent));
+            if (!asked && !decided) {
                 due(story, path, last.at(), last.retryInMillis(), sent, "the backoff of " + attempts.get(i - 1), findings);
             }
         }
+    }
+
+    private static boolean between(Instant first, Instant at, Instant end) {
+        return !at.isBefore(first) && !at.isAfter(end);
     }
 
     private static void due(RunStory story, String path, Instant from, long millis, Instant next, String what, Findings findings) {

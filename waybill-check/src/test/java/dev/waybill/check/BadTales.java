@@ -278,6 +278,7 @@ final class BadTales {
         bad("timers", "a sleep ends early", GoodTales::delayed, tale -> tale.block("nap", 1).put("due_in_millis", 400));
         bad("timers", "a poll ends early", GoodTales::loop, tale -> tale.block("again[0]/$poll", 1).put("due_in_millis", 300));
         bad("timers", "a backoff ends early", GoodTales::retried, tale -> tale.move("charge", 0, 1).put("retry_in_millis", 900));
+        bad("timers", "a resend does not wait for the refused one's backoff", GoodTales::limited, tale -> tale.move("charge", 1, 1).put("retry_in_millis", 20_100));
         bad("timers", "a delayed start begins early", GoodTales::fused, tale -> tale.client.getFirst().put("delay_ms", 500));
         bad("rest-after-calm", "still running", GoodTales::waitsForTimer, tale -> tale.run().put("state", "running"));
         bad("rest-after-calm", "scheduled, and nobody takes it", GoodTales::waitsForTimer, tale -> tale.run().put("state", "scheduled").putNull("reasons")

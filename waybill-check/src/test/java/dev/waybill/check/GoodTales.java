@@ -31,6 +31,7 @@ final class GoodTales {
         all.put("absent when it was quiet, and sent anew", GoodTales::absent);
         all.put("sent again under its key: the answer settles both", GoodTales::resentByKey);
         all.put("a limit refuses the resend alone, the next one is answered", GoodTales::limited);
+        all.put("a limit refuses the resend, and a person has it sent again at once", GoodTales::limitedAndSentAgain);
         all.put("the verifier speaks for the whole chain", GoodTales::chainHealed);
         all.put("it stood there before anything was sent", GoodTales::stoodThere);
         all.put("unknown, then the answer comes late", GoodTales::lateTruth);
@@ -130,6 +131,13 @@ final class GoodTales {
     static Tale limited() {
         return keyedUnknown().resends("charge").arrives().answers(429, "{}").triedAgainIn(100, "rejected").after(20_000).resends("charge").arrives()
                 .answers(201, "{'id': 'ch_01'}").settlesChain(201, "{'id': 'ch_01'}", "charge", 0).completes();
+    }
+
+    static Tale limitedAndSentAgain() {
+        Tale tale = new Tale().starts("[" + CHARGE + "]", "{}").keyed("charge-1").dispatches("charge").arrives().unknown("engine", "timeout");
+        tale.waitsUntil("effect_unknown", "charge", 80_000).after(80_000).claimed().resends("charge").arrives().answers(429, "{}");
+        tale.triedAgainIn(5_000, "rejected").waits("effect_unknown", "charge").after(100).of("charge", 0).resolved("abandoned", 0L);
+        return tale.claimed().keyed("charge-1").charges("charge").completes();
     }
 
     static Tale chainHealed() {
