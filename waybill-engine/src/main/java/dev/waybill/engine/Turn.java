@@ -72,6 +72,8 @@ final class Turn implements Runnable {
     private RunState state;
     private Draft draft;
     private boolean progressed;
+    /** The run was seen under another claim. */
+    private boolean gone;
 
     Turn(Engine engine, Scheduler scheduler, Loaded loaded, InstanceSnapshot snapshot, InstantSource wall) {
         this.engine = engine;
@@ -176,6 +178,9 @@ final class Turn implements Runnable {
     /** One round; false when the turn is over. */
     private boolean step() {
         absorb();
+        if (gone) {
+            return !draft.isEmpty() && commit(List.of(), null); // the fence refuses it, and what was heard becomes late truth
+        }
         if (crashLooping()) {
             return commit(List.of(), endings().crashLoop());
         }
@@ -513,8 +518,9 @@ final class Turn implements Runnable {
     private void reloadIfNews() {
         if (draft.isEmpty()) {
             Optional<InstanceSnapshot> snapshot = load();
-            if (snapshot.isPresent() && snapshot.get().instance().claim().equals(state.claim)
-                    && snapshot.get().instance().wakeSeq() != state.wakeSeq) {
+            if (snapshot.isEmpty() || !snapshot.get().instance().claim().equals(state.claim)) {
+                gone = true;
+            } else if (snapshot.get().instance().wakeSeq() != state.wakeSeq) {
                 state = read(snapshot.get());
                 draft = new Draft(engine.ids().get(), state);
             }

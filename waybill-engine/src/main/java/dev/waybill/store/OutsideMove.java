@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param expectedWakeSeq what the decision was made from; null = the decision depends on journal keys alone
  * @param expectedStates  the instance must be in one of these; empty = any
- * @param journal         moves of receipts; the key conflict on n is their compare-and-swap
+ * @param journal         moves of receipts; their compare-and-swap is the key conflict on n and the state that the row before reached: a
+ *                        database that went back may hold another row there than the one that was read
  * @param cancel          TRUE sets the flag, null leaves it
  * @param pause           TRUE sets the flag, FALSE clears it, null leaves it
  * @param wakeFrom        if the instance is in one of these states and unclaimed it becomes scheduled, due now
@@ -43,6 +44,15 @@ public record OutsideMove(
         List<Event> events,
         @Nullable AuditRow audit,
         Set<String> freedGuards) {
+
+    /** The journal rows that go on from a row which must be there already. */
+    public List<JournalRow> continuing() {
+        return journal.stream()
+                .filter(row -> row.n() > 1
+                        && journal.stream().noneMatch(
+                                it -> it.path().equals(row.path()) && it.attempt() == row.attempt() && it.n() == row.n() - 1))
+                .toList();
+    }
 
     /** A move that frees no guard. */
     public OutsideMove(

@@ -88,7 +88,7 @@ public final class Move {
     }
 
     public JournalRow committedRow(String path, int attempt, int n) {
-        return row(path, attempt, n, DISPATCHED, COMMITTED, "pi_" + path, "{\"ok\":true}", OutputState.SAVED);
+        return row(path, attempt, n, n == 1 ? DISPATCHED : UNKNOWN, COMMITTED, "pi_" + path, "{\"ok\":true}", OutputState.SAVED);
     }
 
     public Move unknown(String path, int attempt, int n) {

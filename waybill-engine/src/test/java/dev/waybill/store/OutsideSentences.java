@@ -82,6 +82,21 @@ abstract class OutsideSentences extends StoreSentences {
         assertThat(store().queries().openDepth()).isEmpty();
     }
 
+    /** A database that went back: the row that the decision stood on is gone, and another one has its number. Seed 664449. */
+    @Test
+    void aMoveFromAStateThatTheReceiptIsNotInIsAConflictAndWritesNothing() {
+        Owned owned = lab().owned(lab().node()).unknown("charge");
+        String before = everything(owned.key());
+        JournalRow stale = owned.move().row("charge", 0, 2, EffectState.DISPATCHED, EffectState.COMMITTED, null, null, OutputState.SAVED);
+        JournalRow ahead = owned.move().row("charge", 0, 3, EffectState.UNKNOWN, EffectState.ABANDONED, null, null, OutputState.NONE);
+
+        for (JournalRow row : List.of(stale, ahead)) {
+            assertThat(outside(Move.outside(owned.key()).settle(row).event("effect.resolved"))).isInstanceOf(OutsideAnswer.Conflict.class);
+            assertThat(everything(owned.key())).isEqualTo(before);
+        }
+        applied(outside(Move.outside(owned.key()).committed("charge", 0, 2)));
+    }
+
     @Test
     void aClaimedInstanceStaysClaimedAndItsNodeIsNamed() {
         Owned owned = lab().owned(lab().node()).dispatched("charge");

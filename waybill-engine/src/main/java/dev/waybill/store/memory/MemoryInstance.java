@@ -115,6 +115,18 @@ final class MemoryInstance {
         return found != null && found.transitionId().equals(transition);
     }
 
+    /** Which of these starts from another state than the row before it reached, in words, or null. */
+    @Nullable String elsewhere(List<JournalRow> moves) {
+        for (JournalRow row : moves) {
+            TreeMap<Integer, JournalRow> had = journal.get(position(row));
+            JournalRow before = had == null ? null : had.get(row.n() - 1);
+            if (before == null || before.to() != row.from()) {
+                return "journal " + row.path() + "#" + row.attempt() + " is not " + row.from().wire() + " at n=" + (row.n() - 1);
+            }
+        }
+        return null;
+    }
+
     /** What of these is there already, in words, or null. */
     @Nullable String conflict(List<JournalRow> moves, List<BlockRow> blocks) {
         for (JournalRow row : moves) {

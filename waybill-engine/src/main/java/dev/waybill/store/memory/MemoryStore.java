@@ -447,6 +447,9 @@ public final class MemoryStore implements Store {
         if (conflict == null) {
             conflict = instance.conflict(move.journal(), move.rows());
         }
+        if (conflict == null) {
+            conflict = instance.elsewhere(move.continuing());
+        }
         if (conflict != null) {
             return new OutsideAnswer.Conflict(instance.state, instance.wakeSeq, conflict);
         }

@@ -54,6 +54,18 @@ final class PgOutside {
             """
                     .formatted(JOURNAL_KEYS.from("k"));
 
+    private static final Columns.Shape FROM = new Columns.Shape().with(TEXT, "path").with(INT4, "attempt", "n").with(TEXT, "from_state");
+
+    /** Which row of a journal starts from another state than the one before it reached. */
+    private static final String FIND_ELSEWHERE =
+            """
+            SELECT 'journal ' || f.path || '#' || f.attempt || ' is not ' || f.from_state || ' at n=' || f.n - 1
+              FROM %s LEFT JOIN receipt_journal j
+                ON j.tenant_id = ? AND j.instance_id = ? AND j.path = f.path AND j.attempt = f.attempt AND j.n = f.n - 1
+             WHERE j.to_state IS DISTINCT FROM f.from_state LIMIT 1
+            """
+                    .formatted(FROM.from("f"));
+
     private static final Columns.Shape EVIDENCE = new Columns.Shape()
             .with(TEXT, "path")
             .with(INT4, "attempt")
@@ -162,6 +174,9 @@ final class PgOutside {
         }
         String unexpected = unexpected(move, locked);
         if (unexpected == null) {
+            unexpected = elsewhere(connection, move);
+        }
+        if (unexpected == null) {
             try {
                 OutsideAnswer answer = write(connection, move, locked);
                 commit(connection);
@@ -195,6 +210,23 @@ final class PgOutside {
             statement.setObject(next + 2, move.transitionId());
             try (var row = statement.executeQuery()) {
                 return row.next();
+            }
+        }
+    }
+
+    private static @Nullable String elsewhere(Connection connection, OutsideMove move) throws SQLException {
+        List<JournalRow> continuing = move.continuing();
+        if (continuing.isEmpty()) {
+            return null;
+        }
+        Columns from = new Columns(FROM);
+        continuing.forEach(row -> from.add(row.path(), row.attempt(), row.n(), row.from().wire()));
+        try (PreparedStatement statement = connection.prepareStatement(FIND_ELSEWHERE)) {
+            int next = from.bind(statement, 1);
+            statement.setString(next, move.instance().tenant());
+            statement.setObject(next + 1, move.instance().id());
+            try (var row = statement.executeQuery()) {
+                return row.next() ? row.getString(1) : null;
             }
         }
     }

@@ -61,6 +61,22 @@ final class OutsideMoves {
         if (move.expectedWakeSeq() != null && move.expectedWakeSeq() != row.wakeSeq()) {
             return new OutsideAnswer.Conflict(row.state(), row.wakeSeq(), "wake_seq " + row.wakeSeq());
         }
+        for (JournalRow next : move.continuing()) {
+            boolean follows = db.sql("""
+                            SELECT 1 FROM receipt_journal
+                             WHERE tenant_id = ? AND instance_id = ? AND path = ? AND attempt = ? AND n = ? AND to_state = ?""")
+                    .text(key.tenant())
+                    .uuid(key.id())
+                    .text(next.path())
+                    .number(next.attempt())
+                    .number(next.n() - 1)
+                    .text(next.from().wire())
+                    .exists();
+            if (!follows) {
+                String what = "journal " + next.path() + "#" + next.attempt() + " is not " + next.from().wire() + " at n=" + (next.n() - 1);
+                return new OutsideAnswer.Conflict(row.state(), row.wakeSeq(), what);
+            }
+        }
         db.execute("SAVEPOINT move");
         String clash = write(db, move, now);
         if (clash != null) {

@@ -84,10 +84,10 @@ final class Person {
         }
         UUID id = effect.receipt().id();
         if (!world.instant().isAfter(quiet.plus(patience))) {
-            // Too early: it must be refused. Not where a script counts the bookings: an engine that stands still may hear it only when
-            // it is no longer too early, and then what was done is done twice by the person's mistake.
-            boolean plain = provider.scriptless();
-            if (plain && random.nextInt(8) == 0 && effect.state() == EffectState.UNKNOWN && world.instant().isBefore(quiet.minusSeconds(1))) {
+            // Too early: it must be refused. Not where a script counts the bookings, nor of what was done: an engine that stands still may
+            // hear it only when it is no longer too early, and then what was done is done twice by the person's mistake.
+            boolean undone = provider.scriptless() && provider.application(id.toString(), effect.receipt().request()) == null;
+            if (undone && random.nextInt(8) == 0 && effect.state() == EffectState.UNKNOWN && world.instant().isBefore(quiet.minusSeconds(1))) {
                 resolve(id, EffectState.ABANDONED, null, null, Then.RESEND);
             }
             return;

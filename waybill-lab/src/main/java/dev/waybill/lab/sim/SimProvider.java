@@ -81,7 +81,8 @@ final class SimProvider {
             return own;
         }
         JsonNode frozen = Json.parse(request);
-        return memory.done(Memory.place(frozen.path("url").asString(""), frozen.path("body")));
+        String place = Memory.place(frozen.path("url").asString(""), frozen.path("body"));
+        return place.startsWith(Memory.KEYED) ? memory.done(place) : null;
     }
 
     /** Expects a run of a generated program, which {@code data.run} names. */

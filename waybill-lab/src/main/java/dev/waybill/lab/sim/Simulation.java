@@ -332,6 +332,9 @@ public final class Simulation {
         EffectFilter queue = new EffectFilter(
                 "default", true, Set.of(), null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, 1_000);
         cluster.store().queries().effects(queue).forEach(effect -> open.add("effect " + effect.receipt().id() + " is " + effect.state().wire()));
+        if (!behind) {
+            open.addAll(cluster.forgotten());
+        }
         return open;
     }
 
