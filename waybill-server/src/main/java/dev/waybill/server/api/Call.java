@@ -64,11 +64,15 @@ final class Call {
         return context.pathParam(name);
     }
 
-    /** An id that is none cannot be anybody's: the same 404 as for an id that nobody has. */
-    UUID id(String name, String code, String what) {
+    /**
+     * An id that is none cannot be anybody's: the same 404 as for an id that nobody has.
+     *
+     * @param next the command that shows which there are
+     */
+    UUID id(String name, String code, String what, String next) {
         String text = context.pathParam(name);
         if (!UUID_TEXT.matcher(text).matches()) {
-            throw WaybillException.notFound(code, "there is no " + what + " with this id");
+            throw new WaybillException(404, code, "there is no " + what + " with this id", null, next);
         }
         return UUID.fromString(text);
     }

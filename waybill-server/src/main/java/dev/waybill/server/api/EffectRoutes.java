@@ -73,7 +73,7 @@ final class EffectRoutes {
                         .tag("effects")
                         .paged()
                         .answers(200, "EffectList")
-                        .does(call -> list(call, call.id("id", "EXECUTION_NOT_FOUND", "execution"))));
+                        .does(call -> list(call, call.id("id", "EXECUTION_NOT_FOUND", "execution", "waybill run list"))));
     }
 
     private Endpoint resolve(String path, String operationId) {
@@ -199,7 +199,7 @@ final class EffectRoutes {
     java.util.UUID receipt(Call call) {
         String id = call.path("id");
         return id.length() == 36
-                ? call.id("id", "EFFECT_NOT_FOUND", "effect")
+                ? call.id("id", "EFFECT_NOT_FOUND", "effect", "waybill effects list")
                 : effects.get(call.tenant(), id).effect().receipt().id();
     }
 

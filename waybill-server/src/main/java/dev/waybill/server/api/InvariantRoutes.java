@@ -85,7 +85,7 @@ final class InvariantRoutes {
     }
 
     private Response results(Call call) {
-        UUID execution = call.id("id", "EXECUTION_NOT_FOUND", "execution");
+        UUID execution = call.id("id", "EXECUTION_NOT_FOUND", "execution", "waybill run list");
         return Response.ok(all(Views.array(queries.invariantResults(call.tenant(), execution), InvariantRoutes::result)));
     }
 

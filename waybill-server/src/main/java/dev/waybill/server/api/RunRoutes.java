@@ -110,7 +110,7 @@ final class RunRoutes {
     }
 
     private static java.util.UUID id(Call call) {
-        return call.id("id", "RUN_NOT_FOUND", "run");
+        return call.id("id", "RUN_NOT_FOUND", "run", "waybill run list");
     }
 
     private RunView run(Call call) {

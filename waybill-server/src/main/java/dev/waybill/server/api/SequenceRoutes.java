@@ -78,7 +78,7 @@ final class SequenceRoutes {
     }
 
     private static UUID id(Call call) {
-        return call.id("id", "SEQUENCE_NOT_FOUND", "sequence");
+        return call.id("id", "SEQUENCE_NOT_FOUND", "sequence", "waybill sequence list");
     }
 
     private Response create(Call call) {

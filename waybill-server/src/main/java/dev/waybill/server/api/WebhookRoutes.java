@@ -75,7 +75,7 @@ final class WebhookRoutes {
     }
 
     private static UUID id(Call call) {
-        return call.id("id", "WEBHOOK_NOT_FOUND", "webhook");
+        return call.id("id", "WEBHOOK_NOT_FOUND", "webhook", "waybill webhooks list");
     }
 
     private Response add(Call call) {

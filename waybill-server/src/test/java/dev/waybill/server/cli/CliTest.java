@@ -118,6 +118,15 @@ class CliTest {
     }
 
     @Test
+    void whatIsNotThereIsExitThreeAndTheNextCommandShowsWhatIs() {
+        for (String id : List.of("nope", "0190b6f0-0000-7000-8000-000000000000")) {
+            Ran ran = waybill("run", "show", id);
+            assertThat(ran.exit()).isEqualTo(3);
+            assertThat(ran.err()).contains("RUN_NOT_FOUND").contains("next:  waybill run list");
+        }
+    }
+
+    @Test
     void anUnknownEffectIsExitFiveAndTheRoadBackIsThreeCommands() {
         lab.provider.script(Rule.on("POST", "/charges").then(Behaviour.applyThenDrop()));
         lab.sequence("cli-lost", charge(""));
