@@ -16,14 +16,15 @@ import tools.jackson.databind.JsonNode;
  *   <li>{@code stripe}: header Idempotency-Key, up to 255 characters, kept for at least 24 hours, the first answer repeated whatever it
  *       was; a conflict with a request under way is not stored and may be sent again (docs.stripe.com/api/idempotent_requests). Of the
  *       stored statuses only 402, a declined card, is taken to speak of the first request: a 4xx of validation is not stored.
- *   <li>{@code adyen}: header idempotency-key, at most 64 characters, valid for at least 7 days, POST only
+ *   <li>{@code adyen}: header idempotency-key, at most 64 characters, valid for at least 7 days (31 in older texts), POST only
  *       (docs.adyen.com/development-resources/api-idempotency)
  *   <li>{@code paypal}: header PayPal-Request-Id, at most 108 characters, kept for 6 hours where nothing longer is asked for (Orders v2; other
  *       APIs keep it longer: extend the window there); the latest status of the first request is answered, no refusal is repeated
  *       (developer.paypal.com/reference/guidelines/idempotency, .../docs/api/orders/v2)
  *   <li>{@code worldline-direct}: header X-GCS-Idempotence-Key, at most 40 ASCII characters, at least 24 hours, the outcome of the first request
  *       repeated, 409 while it is under way (docs.direct.worldline-solutions.com, Idempotent requests)
- *   <li>{@code truelayer}: header Idempotency-Key, 30 days from its first use; another payload under it is refused
+ *   <li>{@code truelayer}: header Idempotency-Key, 30 days from its first use; another payload under it is refused. No length is
+ *       published: 255 is ours
  *       (docs.truelayer.com/docs/idempotency-for-payment-requests)
  *   <li>{@code ietf-key}: header Idempotency-Key as a string of structured fields, 409 while the first request is under way, 422 for another
  *       payload; the window is the resource's own and has to be added (draft-ietf-httpapi-idempotency-key-header)
