@@ -15,6 +15,7 @@ import dev.waybill.store.memory.MemoryStore;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -51,6 +52,7 @@ final class Cluster {
     private final Map<World.Process, Long> cut = new HashMap<>();
     private final Map<InstanceKey, Long> epochs = new HashMap<>();
     private final Map<UUID, World.Process> heard = new LinkedHashMap<>();
+    private final Set<UUID> commits = new HashSet<>();
     private final Map<InstanceKey, Integer> rows = new HashMap<>();
     private final Map<InstanceKey, String> ended = new HashMap<>();
     private boolean telling;
@@ -220,7 +222,9 @@ final class Cluster {
                     if (answers.get(i) instanceof CommitAnswer.Settled settled) {
                         mayDispatch(arguments[0], commit, settled);
                     }
-                    if (batch.size() == 1 && answers.get(i) instanceof CommitAnswer.Settled settled) {
+                    // A repeat says what the first submission came to; who stood there may have ended since.
+                    boolean first = commits.add(commit.transitionId());
+                    if (first && batch.size() == 1 && answers.get(i) instanceof CommitAnswer.Settled settled) {
                         settled.duplicates().values().forEach(holder -> stands(commit.instance(), holder));
                     }
                 }
