@@ -150,7 +150,11 @@ final class Scheduler implements AutoCloseable {
             park(snapshot);
             return;
         }
-        running.put(key, turn);
+        // A claim whose answer was thought lost may be found while that answer is being taken up: one claim, one turn.
+        if (running.merge(key, turn, (there, here) -> there.claim().equals(here.claim()) ? there : here) != turn) {
+            leave();
+            return;
+        }
         engine.host().virtual("waybill-turn-" + key.id(), turn).start();
     }
 

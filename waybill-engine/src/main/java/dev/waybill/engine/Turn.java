@@ -12,6 +12,7 @@ import dev.waybill.engine.Engine.Loaded;
 import dev.waybill.engine.Mailbox.Mail;
 import dev.waybill.engine.RunState.Attempt;
 import dev.waybill.handler.EffectHandler.Preparation;
+import dev.waybill.model.Claim;
 import dev.waybill.model.EffectState;
 import dev.waybill.model.InstanceKey;
 import dev.waybill.model.Outcome;
@@ -57,6 +58,7 @@ final class Turn implements Runnable {
     private final Scheduler scheduler;
     private final Calls calls;
     private final InstanceKey key;
+    private final Claim claim;
     private final Loaded loaded;
     private final Invariants invariants;
     private final InstantSource wall;
@@ -79,6 +81,7 @@ final class Turn implements Runnable {
         this.engine = engine;
         this.scheduler = scheduler;
         this.key = snapshot.instance().key();
+        this.claim = snapshot.instance().claim();
         this.calls = new Calls(engine, key);
         this.verifiers = new Verifiers(engine);
         this.holds = new Holds(engine);
@@ -98,6 +101,11 @@ final class Turn implements Runnable {
 
     InstanceKey key() {
         return key;
+    }
+
+    /** The same for as long as the turn lives. */
+    Claim claim() {
+        return claim;
     }
 
     void nudge() {
