@@ -1,4 +1,4 @@
-/** What starts runs: schedules (semantics.md section 7). */
+/** What starts runs: schedules, and whose deliveries are believed (semantics.md section 7). */
 @NullMarked
 package dev.waybill.trigger;
 
